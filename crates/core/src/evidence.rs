@@ -1,0 +1,441 @@
+//! The facts: what was witnessed, by whom, when. Only facts are stored; every status is derived from them.
+//! `frame` knows their stored form, `fold` what a verdict needs of them.
+
+pub mod fold;
+pub mod frame;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::identity::{FileId, Identity};
+use crate::moment::Moment;
+
+/// The version of the stored form. A reader refuses newer frames and says where they are.
+pub const SCHEMA: u32 = 1;
+
+/// One thing that was witnessed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    pub witness: Witness,
+    /// Counts the facts of this witness from 1, so that a missing one is noticed.
+    pub seq: u64,
+    pub at: Moment,
+    pub body: Body,
+}
+
+/// Who wrote a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Witness {
+    pub role: Role,
+    pub pid: u32,
+    /// The first digits of the boot id that the fact's boot-time clock belongs to.
+    pub boot: u32,
+}
+
+macro_rules! roles {
+    ($($role:ident $name:literal,)+) => {
+        /// In which role a witness speaks.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Role { $($role,)+ }
+
+        impl Role {
+            pub const ALL: &'static [Self] = &[$(Self::$role,)+];
+
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$role => $name,)+ }
+            }
+        }
+    };
+}
+
+roles! {
+    Guard "guard",
+    Host "host",
+    Client "client",
+    Hook "hook",
+    Adapter "adapter",
+    Sealer "sealer",
+    Other "other",
+}
+
+impl fmt::Display for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}@{:08x}", self.role.name(), self.pid, self.boot)
+    }
+}
+
+impl Witness {
+    /// The inverse of `Display`. A role of a later abide is read as `other`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (role, rest) = text.split_once(':')?;
+        let (pid, boot) = rest.split_once('@')?;
+        Some(Self {
+            role: Role::ALL.iter().copied().find(|known| known.name() == role).unwrap_or(Role::Other),
+            pid: pid.parse().ok()?,
+            boot: u32::from_str_radix(boot, 16).ok()?,
+        })
+    }
+}
+
+macro_rules! bodies {
+    ($($variant:ident($body:ty) $name:literal,)+) => {
+        /// What was witnessed.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Body {
+            $($variant($body),)+
+            /// A fact of a later abide: kept, shown, and never decisive.
+            Other { name: String, body: String },
+        }
+
+        impl Body {
+            /// The names of all facts this version knows.
+            pub const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            #[must_use]
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                    Self::Other { name, .. } => name,
+                }
+            }
+
+            /// The body as JSON.
+            pub(crate) fn to_json(&self) -> serde_json::Result<String> {
+                match self {
+                    $(Self::$variant(body) => serde_json::to_string(body),)+
+                    Self::Other { body, .. } => Ok(body.clone()),
+                }
+            }
+
+            /// The inverse of `to_json`.
+            pub(crate) fn from_json(name: &str, json: &str) -> serde_json::Result<Self> {
+                match name {
+                    $($name => serde_json::from_str(json).map(Self::$variant),)+
+                    _ => Ok(Self::Other { name: name.to_owned(), body: json.to_owned() }),
+                }
+            }
+        }
+    };
+}
+
+bodies! {
+    Launched(Box<Launched>) "launched",
+    Guarded(Guarded) "guarded",
+    Hosted(Hosted) "hosted",
+    Started(Started) "started",
+    ExecFailed(ExecFailed) "exec_failed",
+    StopAsked(StopAsked) "stop_asked",
+    Signalled(Signalled) "signalled",
+    Ended(Box<Ended>) "ended",
+    Cut(Cut) "cut",
+    Drained(Drained) "drained",
+    Declared(Declared) "declared",
+    TurnOpened(Box<TurnOpened>) "turn_opened",
+    TurnClosed(TurnClosed) "turn_closed",
+    Attention(Attention) "attention",
+    Marked(Marked) "marked",
+    Checkpointed(Checkpointed) "checkpointed",
+    Adopted(Box<Adopted>) "adopted",
+    ImageChanged(ImageChanged) "image_changed",
+    Noted(Noted) "noted",
+    Summary(Noted) "summary",
+    Sealed(Box<Sealed>) "sealed",
+    Removing(Noted) "removing",
+    Removed(Noted) "removed",
+}
+
+/// The session exists; its program waits at the gate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launched {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub argv: Vec<String>,
+    /// The arguments were too long to record whole.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub argv_cut: bool,
+    pub cwd: String,
+    /// The names of the environment variables; never their values.
+    #[serde(default)]
+    pub env_names: Vec<String>,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// The terminal's size; none when the program runs on pipes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launcher: Option<Identity>,
+    /// The process at the gate, which becomes the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Identity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// The adapter that the command belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// A terminal's size in cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    pub cols: u16,
+    pub rows: u16,
+}
+
+/// A guard holds the lifetime lock and serves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guarded {
+    pub guard: Identity,
+    /// The file that the locks are on.
+    pub lock: FileId,
+    pub version: String,
+}
+
+/// A host serves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hosted {
+    pub host: Identity,
+    pub generation: u32,
+    pub version: String,
+}
+
+/// The exec succeeded: the program runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    pub program: Identity,
+    pub image: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<String>,
+}
+
+/// The exec failed: the program never ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecFailed {
+    pub errno: i32,
+    pub path: String,
+}
+
+/// Somebody asked for the session's end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopAsked {
+    pub by: String,
+    pub grace_ms: u64,
+}
+
+/// A signal is about to be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signalled {
+    pub signal: i32,
+    pub pids: Vec<u32>,
+    pub by: String,
+}
+
+/// The program's end was observed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    pub outcome: Outcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub survivors: Vec<Survivor>,
+}
+
+/// How the program ended, who observed it, and what is known of the cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    #[serde(flatten)]
+    pub how: How,
+    /// None where nobody observed it and nobody has sealed it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_by: Option<Observer>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+}
+
+/// How the program ended. A code and a signal are never mixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum How {
+    Exited { code: u8 },
+    Signaled { signal: u8, core: bool },
+    ExecFailed { errno: i32 },
+    Lost,
+}
+
+/// Who observed the outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Observer {
+    Guard,
+    Host,
+    Pidfd,
+    Procfs,
+    Sealed,
+    /// A way that a later abide knows.
+    #[serde(other)]
+    Other,
+}
+
+/// Why the program ended, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A stop was asked for; `stop_asked` says by whom.
+    Asked,
+    Oom,
+    Timeout,
+    Reboot,
+    /// Guard and host died before they could record an end.
+    HelpersDied,
+    /// The guard died while it launched the program.
+    LaunchBroke,
+    /// The program was never ours to wait for.
+    NotOurs,
+    /// A cause that a later abide knows.
+    #[serde(other)]
+    Other,
+}
+
+/// What the program used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resources {
+    pub wall_ms: u64,
+    pub user_ms: u64,
+    pub system_ms: u64,
+    pub peak_kib: u64,
+}
+
+/// A process of the session that lived on after its program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Survivor {
+    pub process: Identity,
+    pub command: String,
+}
+
+/// The recording stops here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    pub offset: u64,
+    pub reason: String,
+}
+
+/// All that the terminal held is on record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drained {
+    pub bytes: u64,
+}
+
+/// The program's own word on its work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Declared {
+    pub status: String,
+    pub exit_code: u8,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+/// An agent took up a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnOpened {
+    pub turn: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// The agent's process; none if it could not be resolved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Identity>,
+    pub cwd: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+}
+
+/// The agent is done with a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnClosed {
+    pub turn: String,
+    pub reason: String,
+}
+
+/// What the agent wants of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attention {
+    pub wants: Wants,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// The kinds of attention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wants {
+    None,
+    Approval,
+    Answer,
+}
+
+/// An instant of the recording got a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marked {
+    pub name: String,
+    pub offset: u64,
+}
+
+/// The session's work was saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpointed {
+    pub path: String,
+}
+
+/// A process that was started elsewhere became the program of this session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Adopted {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub program: Identity,
+    pub argv: Vec<String>,
+    pub cwd: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// The program exec'd another image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageChanged {
+    pub image: String,
+}
+
+/// Something worth knowing that decides nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noted {
+    pub text: String,
+}
+
+/// The session was closed by someone who did not observe its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    pub status: Closing,
+    pub outcome: Outcome,
+    /// The last thing any witness recorded before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen: Option<Moment>,
+}
+
+/// What a sealer may conclude.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Closing {
+    /// It ran and is over.
+    Lost,
+    /// It never ran.
+    NeverRan,
+}
+
+const fn is_false(value: &bool) -> bool {
+    !*value
+}

@@ -1,0 +1,233 @@
+//! What a verdict needs of the facts, folded in bounded memory. Decides nothing.
+
+use super::frame::{Damage, Flaw, Found, Scanner};
+use super::{
+    Adopted, Attention, Body, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, ImageChanged,
+    Launched, Sealed, Started, StopAsked, TurnOpened, Witness,
+};
+use crate::moment::Moment;
+
+/// A fact of a known kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told<T> {
+    pub witness: Witness,
+    pub at: Moment,
+    pub body: T,
+}
+
+/// All that matters of one session's evidence.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    pub beginning: Beginning,
+    pub helpers: Helpers,
+    pub closing: Closings,
+    pub work: Work,
+    pub record: Record,
+}
+
+/// How the session came to be.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Beginning {
+    pub launched: Option<Told<Box<Launched>>>,
+    pub adopted: Option<Told<Box<Adopted>>>,
+    pub started: Option<Told<Started>>,
+    /// The latest image the program exec'd, if it exec'd another one.
+    pub image: Option<Told<ImageChanged>>,
+}
+
+/// The processes that serve it; the latest of each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Helpers {
+    pub guarded: Option<Told<Guarded>>,
+    pub hosted: Option<Told<Hosted>>,
+}
+
+/// What ended it; the first of each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Closings {
+    pub stop_asked: Option<Told<StopAsked>>,
+    pub exec_failed: Option<Told<ExecFailed>>,
+    pub ended: Option<Told<Box<Ended>>>,
+    pub sealed: Option<Told<Box<Sealed>>>,
+    pub removing: Option<Told<()>>,
+    pub removed: Option<Told<()>>,
+}
+
+/// What the program and its agent say of the work.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Work {
+    pub declared: Option<Told<Declared>>,
+    pub turn: Option<Told<Box<TurnOpened>>>,
+    /// The latest turn was closed.
+    pub turn_closed: bool,
+    pub attention: Option<Told<Attention>>,
+}
+
+/// What can be said of the record itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Record {
+    pub facts: u64,
+    pub cut: Option<Told<Cut>>,
+    /// The latest fact of anyone but a sealer: the last sign of life.
+    pub last: Option<Told<String>>,
+    pub damage: Vec<Damage>,
+    /// Damage beyond what `damage` holds.
+    pub more_damage: u64,
+    witnesses: Vec<(Witness, u64)>,
+}
+
+const DAMAGE_KEPT: usize = 16;
+const WITNESSES_KEPT: usize = 256;
+
+impl Evidence {
+    /// Reads a whole log at once.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut evidence = Self::default();
+        let mut scanner = Scanner::default();
+        scanner.feed(bytes, &mut |offset, found| evidence.add(offset, found));
+        scanner.finish(&mut |offset, found| evidence.add(offset, found));
+        if bytes.is_empty() {
+            evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Empty });
+        }
+        evidence
+    }
+
+    /// Takes the next thing found in the log.
+    pub fn add(&mut self, offset: u64, found: Found) {
+        match found {
+            Found::Fact(fact) => {
+                self.check_sequence(offset, &fact);
+                self.fold(*fact);
+            }
+            Found::Damage(damage) => self.damaged(damage),
+        }
+    }
+
+    /// Takes what the outcome's slot holds. A slot that was torn is no damage if the log has the end.
+    pub fn add_slot(&mut self, bytes: Option<&[u8]>) {
+        let Some(bytes) = bytes else {
+            return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::NoSlot });
+        };
+        let mut scanner = Scanner::default();
+        let mut slot = |_, found| match found {
+            Found::Fact(fact) if fact.body.closes() => self.fold(*fact),
+            Found::Fact(_) => {}
+            Found::Damage(damage) => self.damaged(damage),
+        };
+        scanner.feed(bytes, &mut slot);
+        scanner.finish(&mut slot);
+    }
+
+    /// Notes a place that cannot be read.
+    pub fn damaged(&mut self, damage: Damage) {
+        if self.record.damage.len() < DAMAGE_KEPT {
+            self.record.damage.push(damage);
+        } else {
+            self.record.more_damage += 1;
+        }
+    }
+
+    /// Whether some fact may be missing.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        !self.record.damage.is_empty()
+    }
+
+    /// Whether a witness with this pid wrote facts that `earlier`, a part of the same evidence, does not hold.
+    #[must_use]
+    pub fn wrote_later(&self, earlier: &Self, pid: u32) -> bool {
+        let last = |evidence: &Self| {
+            let of_pid = evidence.record.witnesses.iter().filter(|(witness, _)| witness.pid == pid);
+            of_pid.map(|(_, seq)| *seq).max().unwrap_or(0)
+        };
+        last(self) > last(earlier)
+    }
+
+    fn check_sequence(&mut self, offset: u64, fact: &Fact) {
+        let known = self.record.witnesses.iter_mut().find(|(witness, _)| *witness == fact.witness);
+        let expected = match known {
+            Some((_, last)) => {
+                let expected = *last + 1;
+                *last = fact.seq;
+                expected
+            }
+            None => {
+                if self.record.witnesses.len() < WITNESSES_KEPT {
+                    self.record.witnesses.push((fact.witness, fact.seq));
+                }
+                1
+            }
+        };
+        if fact.seq > expected && self.record.witnesses.len() < WITNESSES_KEPT {
+            self.damaged(Damage { offset, length: 0, flaw: Flaw::Gap });
+        }
+    }
+
+    fn fold(&mut self, fact: Fact) {
+        let Fact { witness, at, body, .. } = fact;
+        self.record.facts += 1;
+        if witness.role.gives_sign_of_life() {
+            self.record.last = Some(Told { witness, at, body: body.name().to_owned() });
+        }
+        macro_rules! first {
+            ($slot:expr, $body:expr) => {{
+                $slot.get_or_insert(Told { witness, at, body: $body });
+            }};
+        }
+        macro_rules! latest {
+            ($slot:expr, $body:expr) => {
+                $slot = Some(Told { witness, at, body: $body })
+            };
+        }
+        match body {
+            Body::Launched(body) => first!(self.beginning.launched, body),
+            Body::Adopted(body) => first!(self.beginning.adopted, body),
+            Body::Started(body) => latest!(self.beginning.started, body),
+            Body::ImageChanged(body) => latest!(self.beginning.image, body),
+            Body::Guarded(body) => latest!(self.helpers.guarded, body),
+            Body::Hosted(body) => latest!(self.helpers.hosted, body),
+            Body::ExecFailed(body) => first!(self.closing.exec_failed, body),
+            Body::StopAsked(body) => first!(self.closing.stop_asked, body),
+            Body::Ended(body) => first!(self.closing.ended, body),
+            Body::Sealed(body) => first!(self.closing.sealed, body),
+            Body::Removing(_) => first!(self.closing.removing, ()),
+            Body::Removed(_) => first!(self.closing.removed, ()),
+            Body::Declared(body) => latest!(self.work.declared, body),
+            Body::TurnOpened(body) => {
+                latest!(self.work.turn, body);
+                self.work.turn_closed = false;
+            }
+            Body::TurnClosed(body) => {
+                let current = self.work.turn.as_ref().is_some_and(|turn| turn.body.turn == body.turn);
+                self.work.turn_closed |= current;
+            }
+            Body::Attention(body) => latest!(self.work.attention, body),
+            Body::Cut(body) => first!(self.record.cut, body),
+            Body::Signalled(_)
+            | Body::Drained(_)
+            | Body::Marked(_)
+            | Body::Checkpointed(_)
+            | Body::Noted(_)
+            | Body::Summary(_)
+            | Body::Other { .. } => {}
+        }
+    }
+}
+
+impl Body {
+    /// Whether this is the guard's own word on how it ended: what the slot is for.
+    const fn closes(&self) -> bool {
+        matches!(self, Self::Ended(_) | Self::ExecFailed(_))
+    }
+}
+
+impl super::Role {
+    /// A client or a sealer can write long after the session is over.
+    const fn gives_sign_of_life(self) -> bool {
+        match self {
+            Self::Guard | Self::Host | Self::Hook | Self::Adapter => true,
+            Self::Client | Self::Sealer | Self::Other => false,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The stored form of a fact: newline, checksum in hex, space, one JSON object, newline.
+//! The newline in front keeps a torn frame from swallowing the next one; blank lines mean nothing.
+//! A scanner takes any bytes in any pieces, in bounded memory, and locates what it cannot read.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{Body, Fact, SCHEMA, Witness};
+use crate::moment::Moment;
+
+/// A longer line is damage: no fact needs it, and a reader must not be made to hold it.
+pub const LONGEST_LINE: usize = 256 * 1024;
+
+const CHECKSUM_LENGTH: usize = 8;
+
+#[derive(Serialize, Deserialize)]
+struct LineV1<'a> {
+    v: u32,
+    w: String,
+    n: u64,
+    wall: i64,
+    boot: u64,
+    fact: String,
+    #[serde(borrow)]
+    body: &'a RawValue,
+}
+
+/// Enough of any version's line to learn its version.
+#[derive(Deserialize)]
+struct LineVersion {
+    v: u32,
+}
+
+/// A place that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// Where it starts in its file.
+    pub offset: u64,
+    pub length: u64,
+    pub flaw: Flaw,
+}
+
+/// What is wrong there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// The file ends within a frame.
+    Torn,
+    /// Not a frame at all.
+    Garbage,
+    Checksum,
+    TooLong,
+    /// Whole and sound, but of a later schema.
+    Newer(u32),
+    /// A known fact whose body does not parse.
+    Body,
+    /// Whole facts of one witness are missing before this place.
+    Gap,
+    /// The file has nothing in it.
+    Empty,
+    /// The outcome's slot is not there.
+    NoSlot,
+}
+
+impl Flaw {
+    #[must_use]
+    pub fn says(self) -> String {
+        match self {
+            Self::Torn => "torn frame at the end".to_owned(),
+            Self::Garbage => "not a frame".to_owned(),
+            Self::Checksum => "checksum does not match".to_owned(),
+            Self::TooLong => "line longer than any fact".to_owned(),
+            Self::Newer(v) => format!("written by a newer abide (schema {v}, this one reads {SCHEMA})"),
+            Self::Body => "fact with an unreadable body".to_owned(),
+            Self::Gap => "facts are missing before this place".to_owned(),
+            Self::Empty => "the file is empty".to_owned(),
+            Self::NoSlot => "the outcome file is missing".to_owned(),
+        }
+    }
+}
+
+/// The bytes of one fact, to be written with a single `write`.
+///
+/// # Errors
+/// If a body cannot be expressed as JSON, or is longer than a reader takes.
+pub fn encode(fact: &Fact) -> Result<Vec<u8>, serde_json::Error> {
+    let line = LineV1 {
+        v: SCHEMA,
+        w: fact.witness.to_string(),
+        n: fact.seq,
+        wall: fact.at.wall,
+        boot: fact.at.boot,
+        fact: fact.body.name().to_owned(),
+        body: &RawValue::from_string(fact.body.to_json()?)?,
+    };
+    let json = serde_json::to_vec(&line)?;
+    if json.len() + CHECKSUM_LENGTH + 1 > LONGEST_LINE {
+        return Err(serde::ser::Error::custom("the fact is too long to be read back"));
+    }
+    let mut frame = format!("\n{:08x} ", crc32fast::hash(&json)).into_bytes();
+    frame.extend_from_slice(&json);
+    frame.push(b'\n');
+    Ok(frame)
+}
+
+/// One thing found in the bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    Fact(Box<Fact>),
+    Damage(Damage),
+}
+
+/// Splits bytes into facts and damage. Holds at most one line.
+#[derive(Debug, Default)]
+pub struct Scanner {
+    line: Vec<u8>,
+    /// Where `line` starts.
+    start: u64,
+    /// Bytes of an overlong line that were dropped already.
+    dropped: u64,
+}
+
+impl Scanner {
+    /// Takes the next bytes of the file.
+    pub fn feed(&mut self, mut bytes: &[u8], found: &mut impl FnMut(u64, Found)) {
+        while let Some(end) = bytes.iter().position(|&b| b == b'\n') {
+            if self.line.is_empty() && self.dropped == 0 {
+                self.take(&bytes[..end], true, found);
+            } else {
+                self.keep(&bytes[..end]);
+                let line = std::mem::take(&mut self.line);
+                self.take(&line, true, found);
+            }
+            bytes = &bytes[end + 1..];
+        }
+        self.keep(bytes);
+    }
+
+    /// Says that the file ends here.
+    pub fn finish(&mut self, found: &mut impl FnMut(u64, Found)) {
+        let line = std::mem::take(&mut self.line);
+        self.take(&line, false, found);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.line.len() + bytes.len() > LONGEST_LINE {
+            self.dropped += (self.line.len() + bytes.len()) as u64;
+            self.line.clear();
+        } else {
+            self.line.extend_from_slice(bytes);
+        }
+    }
+
+    fn take(&mut self, line: &[u8], ended: bool, found: &mut impl FnMut(u64, Found)) {
+        let offset = self.start;
+        let length = self.dropped + line.len() as u64;
+        let too_long = self.dropped > 0 || line.len() > LONGEST_LINE;
+        self.start += length + u64::from(ended);
+        self.dropped = 0;
+        let flaw = match decode(line) {
+            _ if length == 0 => return,
+            _ if too_long => Flaw::TooLong,
+            Ok(fact) => return found(offset, Found::Fact(Box::new(fact))),
+            Err(Flaw::Checksum | Flaw::Garbage) if !ended => Flaw::Torn,
+            Err(flaw) => flaw,
+        };
+        found(offset, Found::Damage(Damage { offset, length, flaw }));
+    }
+}
+
+fn decode(line: &[u8]) -> Result<Fact, Flaw> {
+    let (sum, json) = line.split_at_checked(CHECKSUM_LENGTH).ok_or(Flaw::Garbage)?;
+    let json = json.strip_prefix(b" ").ok_or(Flaw::Garbage)?;
+    let lower_hex = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);
+    let sum = Some(sum).filter(|sum| sum.iter().all(lower_hex)).and_then(|sum| std::str::from_utf8(sum).ok());
+    let sum = sum.and_then(|sum| u32::from_str_radix(sum, 16).ok()).ok_or(Flaw::Garbage)?;
+    if sum != crc32fast::hash(json) {
+        return Err(Flaw::Checksum);
+    }
+    let version: LineVersion = serde_json::from_slice(json).map_err(|_| Flaw::Garbage)?;
+    if version.v != SCHEMA {
+        return Err(Flaw::Newer(version.v));
+    }
+    let line: LineV1<'_> = serde_json::from_slice(json).map_err(|_| Flaw::Body)?;
+    Ok(Fact {
+        witness: Witness::parse(&line.w).ok_or(Flaw::Body)?,
+        seq: line.n,
+        at: Moment { wall: line.wall, boot: line.boot },
+        body: Body::from_json(&line.fact, line.body.get()).map_err(|_| Flaw::Body)?,
+    })
+}

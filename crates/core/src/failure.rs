@@ -1,0 +1,154 @@
+//! Errors: a code for programs, a message and a hint for people. The code gives the exit code.
+//! Nobody but `main` turns a failure into an exit.
+
+use std::fmt;
+
+use crate::status::{Column, Status};
+
+/// The classes of failure, one exit code each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Internal,
+    Usage,
+    NoSession,
+    Ambiguous,
+    /// The session's status does not allow it.
+    Refused,
+    Conflict,
+    Damaged,
+    NoAnswer,
+    TimedOut,
+}
+
+impl Kind {
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Internal => 1,
+            Self::Usage => 2,
+            Self::NoSession => 3,
+            Self::Ambiguous => 4,
+            Self::Refused => 5,
+            Self::Conflict => 6,
+            Self::Damaged => 7,
+            Self::NoAnswer => 8,
+            Self::TimedOut => 124,
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($code:ident $name:literal $kind:ident,)+) => {
+        /// What went wrong, precisely. The names are part of the JSON promise.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code {
+            $($code,)+
+            /// The status' column says no.
+            Column(Column),
+        }
+
+        impl Code {
+            /// Every code but the refusals, which are named by their columns.
+            pub const ALL: &'static [Self] = &[$(Self::$code,)+];
+
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$code => $name,)+
+                    Self::Column(column) => column.refusal(),
+                }
+            }
+
+            #[must_use]
+            pub const fn kind(self) -> Kind {
+                match self {
+                    $(Self::$code => Kind::$kind,)+
+                    Self::Column(_) => Kind::Refused,
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    Internal      "internal"        Internal,
+    Io            "io"              Internal,
+    UnsafeHome    "unsafe_home"     Internal,
+    Permission    "permission"      Internal,
+    Unhealthy     "unhealthy"       Internal,
+    Usage         "usage"           Usage,
+    BadTime       "bad_time"        Usage,
+    NoSuchSession "no_such_session" NoSession,
+    Ambiguous     "ambiguous"       Ambiguous,
+    NameInUse     "name_in_use"     Conflict,
+    Busy          "busy"            Conflict,
+    Damaged       "damaged"         Damaged,
+    NoAnswer      "no_answer"       NoAnswer,
+    TimedOut      "timed_out"       TimedOut,
+}
+
+/// A refusal or an error. Names the session, its status, the reason and the way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub code: Code,
+    pub message: String,
+    pub hint: Option<String>,
+    pub session: Option<String>,
+    pub status: Option<Status>,
+}
+
+impl Failure {
+    #[must_use]
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None, session: None, status: None }
+    }
+
+    /// The act failed on the object for the reason that the system gave.
+    #[must_use]
+    pub fn io(act: &str, object: &dyn fmt::Display, error: &std::io::Error) -> Self {
+        let denied = error.kind() == std::io::ErrorKind::PermissionDenied;
+        let code = if denied { Code::Permission } else { Code::Io };
+        Self::new(code, format!("cannot {act} {object}: {error}"))
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn about(mut self, session: impl Into<String>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    #[must_use]
+    pub const fn in_status(mut self, status: Status) -> Self {
+        self.status = Some(status);
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Whether the session's status has a yes in the column that a command needs.
+///
+/// # Errors
+/// Names session, status and the way out if it has not.
+pub fn admit(session: &str, status: Status, column: Column) -> Result<(), Failure> {
+    if column.holds(status) {
+        return Ok(());
+    }
+    let message = format!("session {session} is {}: {}", status.name(), status.when());
+    Err(Failure::new(Code::Column(column), message)
+        .hint(format!("`abide why {session}` shows the proof"))
+        .about(session)
+        .in_status(status))
+}

@@ -1,0 +1,339 @@
+//! Who a process is, and whether that very process is alive. A pid is never an identity.
+//! Pure: `sys::probe` makes the sighting, `judge` decides what it proves.
+
+use serde::{Deserialize, Serialize};
+
+/// A 128-bit id that the system keeps as text: of a machine or of a boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SystemId(u128);
+
+impl SystemId {
+    /// From 32 hex digits, dashes ignored. `None` for anything else, and for the all-zero id.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits: String = text.trim_end_matches('\n').chars().filter(|&c| c != '-').collect();
+        let hex = digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let value = if hex { u128::from_str_radix(&digits, 16).ok()? } else { 0 };
+        (value != 0).then_some(Self(value))
+    }
+
+    /// The first eight hex digits: enough to tell boots apart in a fact's witness.
+    #[must_use]
+    pub const fn short(self) -> u32 {
+        (self.0 >> 96) as u32
+    }
+}
+
+impl TryFrom<String> for SystemId {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("not a 128-bit id")
+    }
+}
+
+impl From<SystemId> for String {
+    fn from(id: SystemId) -> Self {
+        format!("{:032x}", id.0)
+    }
+}
+
+/// A file as the kernel knows it. Namespaces are files too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FileId {
+    pub dev: u64,
+    pub ino: u64,
+}
+
+/// Everything that tells one process from every other process that ever was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<SystemId>,
+    pub boot: SystemId,
+    pub pid_ns: FileId,
+    /// None on kernels without time namespaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<FileId>,
+    /// The thread group's id, as seen in `pid_ns`.
+    pub pid: u32,
+    /// Birth in clock ticks since boot, as seen in `time_ns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_ticks: Option<u64>,
+    /// The tick in which this identity was taken from the living process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen_ticks: Option<u64>,
+    /// The pidfs inode: unique within a boot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pidfs: Option<u64>,
+    pub uid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exe: Option<FileId>,
+}
+
+/// Where the question is asked from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Here {
+    pub machine: Option<SystemId>,
+    pub boot: Option<SystemId>,
+    pub pid_ns: Option<FileId>,
+    pub time_ns: Option<FileId>,
+}
+
+/// What the kernel shows of a pid at this instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sighting {
+    /// The kernel said that no process has this number.
+    Absent,
+    /// The number belongs to a thread of some other process now.
+    Thread,
+    /// The question could not be asked.
+    Failed(Doubt),
+    /// A process with this number was there.
+    Present { pidfs: Option<u64>, exited: Option<bool>, stat: Result<Stat, Doubt> },
+}
+
+/// What `/proc/PID/stat` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    pub letter: u8,
+    pub parent: u32,
+    pub threads: u64,
+    pub start_ticks: u64,
+}
+
+impl Stat {
+    /// Parses the line from the last `)`: the name before it can hold anything.
+    #[must_use]
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let close = line.iter().rposition(|&b| b == b')')?;
+        let text = std::str::from_utf8(line.get(close + 1..)?).ok()?;
+        let mut fields = text.split_ascii_whitespace();
+        let letter = *fields.next()?.as_bytes().first()?;
+        let parent = fields.next()?.parse().ok()?;
+        let threads = fields.nth(15)?.parse().ok()?;
+        let start_ticks = fields.nth(1)?.parse().ok()?;
+        Some(Self { letter, parent, threads, start_ticks })
+    }
+
+    /// Zombie or being removed, with no other thread left. Only for kernels without pidfds.
+    const fn is_corpse(self) -> bool {
+        matches!(self.letter, b'Z' | b'X' | b'x') && self.threads <= 1
+    }
+
+    const fn qualifier(self) -> Option<Qualifier> {
+        match self.letter {
+            b'T' => Some(Qualifier::Stopped),
+            b't' => Some(Qualifier::Traced),
+            _ => None,
+        }
+    }
+}
+
+/// What is known of the lifetime lock that the process would hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// Somebody holds it: the process lives, wherever it is.
+    Held,
+    /// Nobody holds it, it cannot be read, or the file is not the recorded one. Proves nothing.
+    Silent,
+}
+
+/// The answer to the one question about a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    Alive(Option<Qualifier>),
+    Dead(Death),
+    Unknown(Doubt),
+}
+
+/// What is special about a living process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Qualifier {
+    Stopped,
+    Traced,
+}
+
+/// The positive ground for calling a process dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Death {
+    /// The kernel has no such process.
+    Gone,
+    /// Its number belongs to another process now.
+    Reused,
+    /// It has ended and waits to be reaped, or ended while we looked.
+    Exited,
+    /// The machine has been started again since.
+    Reboot,
+}
+
+/// Why nothing can be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// No identity is on record.
+    NoIdentity,
+    OtherMachine,
+    OtherPidNamespace,
+    OtherTimeNamespace,
+    /// Another boot, and no machine id to say whether of this machine.
+    NoMachineId,
+    NoBootId,
+    /// `/proc` does not show the process, and nothing else identifies it.
+    Hidden,
+    /// Same pid and same tick of birth, which two processes can share.
+    SameTick,
+    /// Neither inode nor ticks are on record.
+    NoMark,
+    /// This system cannot be asked.
+    Unsupported,
+    /// The kernel refused the question with this errno.
+    Refused(i32),
+    /// Only the past was asked about, and nobody proves it.
+    NoWitness,
+}
+
+/// Is the process that `want` names alive? Only positive evidence yields `Dead`.
+#[must_use]
+pub fn judge(want: &Identity, here: &Here, seen: &Sighting, lock: Lock) -> Liveness {
+    let by_kernel = match place(want, here) {
+        Ok(()) => sight(want, here, seen),
+        Err(liveness) => liveness,
+    };
+    match (lock, by_kernel) {
+        (Lock::Held, Liveness::Alive(qualifier)) => Liveness::Alive(qualifier),
+        (Lock::Held, Liveness::Dead(_) | Liveness::Unknown(_)) => Liveness::Alive(None),
+        (Lock::Silent, liveness) => liveness,
+    }
+}
+
+/// Whether a pid means the same thing here as where the identity was taken.
+fn place(want: &Identity, here: &Here) -> Result<(), Liveness> {
+    let boot = here.boot.ok_or(Liveness::Unknown(Doubt::NoBootId))?;
+    match (want.machine, here.machine) {
+        (Some(recorded), Some(ours)) if recorded != ours => {
+            return Err(Liveness::Unknown(Doubt::OtherMachine));
+        }
+        (Some(_), Some(_)) if want.boot != boot => return Err(Liveness::Dead(Death::Reboot)),
+        (None, _) | (_, None) if want.boot != boot => return Err(Liveness::Unknown(Doubt::NoMachineId)),
+        (Some(_) | None, Some(_) | None) => {}
+    }
+    if here.pid_ns != Some(want.pid_ns) {
+        return Err(Liveness::Unknown(Doubt::OtherPidNamespace));
+    }
+    Ok(())
+}
+
+fn sight(want: &Identity, here: &Here, seen: &Sighting) -> Liveness {
+    let (pidfs, exited, stat) = match *seen {
+        Sighting::Absent => return Liveness::Dead(Death::Gone),
+        Sighting::Thread => return Liveness::Dead(Death::Reused),
+        Sighting::Failed(doubt) => return Liveness::Unknown(doubt),
+        Sighting::Present { pidfs, exited, stat } => (pidfs, exited, stat),
+    };
+    let same = match (want.pidfs, pidfs) {
+        (Some(recorded), Some(now)) => Ok(recorded == now),
+        (Some(_) | None, Some(_) | None) => same_by_ticks(want, here, stat),
+    };
+    // A ready pidfd is a death whoever it was: the process itself, or one that came after it.
+    match (same, exited) {
+        (Ok(false), _) => Liveness::Dead(Death::Reused),
+        (Ok(true) | Err(_), Some(true)) => Liveness::Dead(Death::Exited),
+        (Err(doubt), Some(false) | None) => Liveness::Unknown(doubt),
+        (Ok(true), Some(false)) => Liveness::Alive(stat.ok().and_then(Stat::qualifier)),
+        (Ok(true), None) => match stat {
+            Ok(stat) if stat.is_corpse() => Liveness::Dead(Death::Exited),
+            Ok(stat) => Liveness::Alive(stat.qualifier()),
+            Err(doubt) => Liveness::Unknown(doubt),
+        },
+    }
+}
+
+/// Different ticks are different processes. Equal ticks are one process only if it was still there after the
+/// tick of its birth: until then the number can be given away again within the same tick.
+fn same_by_ticks(want: &Identity, here: &Here, stat: Result<Stat, Doubt>) -> Result<bool, Doubt> {
+    let recorded = want.start_ticks.ok_or(Doubt::NoMark)?;
+    if want.time_ns != here.time_ns {
+        return Err(Doubt::OtherTimeNamespace);
+    }
+    if stat?.start_ticks != recorded {
+        return Ok(false);
+    }
+    let outlived_its_tick = want.seen_ticks.is_some_and(|seen| seen > recorded);
+    outlived_its_tick.then_some(true).ok_or(Doubt::SameTick)
+}
+
+impl Liveness {
+    #[must_use]
+    pub const fn is_alive(self) -> bool {
+        matches!(self, Self::Alive(_))
+    }
+
+    #[must_use]
+    pub const fn is_dead(self) -> bool {
+        matches!(self, Self::Dead(_))
+    }
+
+    /// The word in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Alive(_) => "alive",
+            Self::Dead(_) => "dead",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+
+    /// The ground, as the end of a sentence that starts with the process.
+    #[must_use]
+    pub fn says(self) -> String {
+        match self {
+            Self::Alive(None) => "is alive".to_owned(),
+            Self::Alive(Some(qualifier)) => format!("is alive, {}", qualifier.name()),
+            Self::Dead(death) => format!("is dead: {}", death.says()),
+            Self::Unknown(doubt) => format!("cannot be judged: {}", doubt.says()),
+        }
+    }
+}
+
+impl Qualifier {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::Traced => "traced",
+        }
+    }
+}
+
+impl Death {
+    #[must_use]
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::Gone => "the kernel has no such process",
+            Self::Reused => "its pid belongs to another process now",
+            Self::Exited => "it has ended",
+            Self::Reboot => "the machine has been rebooted since",
+        }
+    }
+}
+
+impl Doubt {
+    #[must_use]
+    pub fn says(self) -> String {
+        match self {
+            Self::NoIdentity => "no identity is on record".to_owned(),
+            Self::OtherMachine => "it belongs to another machine".to_owned(),
+            Self::OtherPidNamespace => "it belongs to another pid namespace".to_owned(),
+            Self::OtherTimeNamespace => "it belongs to another time namespace".to_owned(),
+            Self::NoMachineId => "another boot, and no machine id to compare".to_owned(),
+            Self::NoBootId => "the boot id cannot be read".to_owned(),
+            Self::Hidden => "/proc hides it".to_owned(),
+            Self::SameTick => "another process can have the same pid and birth tick".to_owned(),
+            Self::NoMark => "neither inode nor birth tick is on record".to_owned(),
+            Self::Unsupported => "processes cannot be probed on this system".to_owned(),
+            Self::Refused(errno) => format!("the kernel refused the question (errno {errno})"),
+            Self::NoWitness => "nobody witnessed that instant".to_owned(),
+        }
+    }
+}

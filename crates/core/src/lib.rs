@@ -1,0 +1,10 @@
+//! The pure core: what is true of a session, decided from evidence and from what the kernel said.
+//! Owns the vocabulary (see GLOSSARY.md). Reads no file, no clock, no process.
+
+pub mod evidence;
+pub mod failure;
+pub mod id;
+pub mod identity;
+pub mod moment;
+pub mod status;
+pub mod verdict;

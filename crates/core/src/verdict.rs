@@ -1,0 +1,314 @@
+//! Evidence + liveness -> status, outcome, reason. Pure: the same input gives the same verdict for ever.
+//! Decides what is true; knows neither how facts are stored nor how processes are probed.
+
+mod agent;
+mod hindsight;
+mod outcome;
+
+pub use agent::{Attention, STUCK_AFTER_MS, Turn};
+pub use hindsight::hindsight;
+pub use outcome::Codes;
+
+use crate::evidence::fold::{Evidence, Told};
+use crate::evidence::{Closing, How, Outcome};
+use crate::identity::{Doubt, Identity, Liveness};
+use crate::moment::Moment;
+use crate::status::Status;
+
+/// What the kernel said of each process of the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    pub guard: Liveness,
+    pub host: Liveness,
+    pub program: Liveness,
+    /// The agent process that the open turn belongs to.
+    pub owner: Liveness,
+}
+
+/// When and on which boot the question is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    pub at: Moment,
+    /// The first digits of the boot id; boot-time clocks of other boots are not compared.
+    pub boot: u32,
+}
+
+/// What is true of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    pub rule: Rule,
+    pub status: Status,
+    /// A stop was asked for and the program is not gone yet.
+    pub stopping: bool,
+    pub outcome: Option<Outcome>,
+    pub codes: Codes,
+    /// How long the program has run, or ran.
+    pub uptime_ms: Option<u64>,
+    pub turn: Turn,
+    pub attention: Attention,
+    pub stuck_since: Option<Moment>,
+    pub because: Vec<Ground>,
+}
+
+/// One piece of the proof.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ground {
+    pub fact: String,
+    pub witness: String,
+    pub at: Moment,
+    pub says: String,
+}
+
+macro_rules! rules {
+    ($($rule:ident $name:literal $status:ident $says:literal,)+) => {
+        /// The rule that decided.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Rule { $(#[doc = $says] $rule,)+ }
+
+        impl Rule {
+            pub const ALL: &'static [Self] = &[$(Self::$rule,)+];
+
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$rule => $name,)+ }
+            }
+
+            /// The status that follows.
+            #[must_use]
+            pub const fn status(self) -> Status {
+                match self { $(Self::$rule => Status::$status,)+ }
+            }
+
+            #[must_use]
+            pub const fn says(self) -> &'static str {
+                match self { $(Self::$rule => $says,)+ }
+            }
+        }
+    };
+}
+
+rules! {
+    Removed        "removed"         Destroyed  "its removal is on record",
+    Removing       "removing"        Destroying "its removal has begun",
+    ExecFailed     "exec_failed"     Failed     "the exec failed, so the program never ran",
+    Ended          "ended"           Exited     "the end of the program was observed and recorded",
+    EndedUnseen    "ended_unseen"    Lost       "the program is over and its witness could not learn how it ended",
+    SealedLost     "sealed_lost"     Lost       "it was sealed: over, and nobody observed how",
+    SealedNeverRan "sealed_never"    Failed     "it was sealed: the program never ran",
+    NoBeginning    "no_beginning"    Unknown    "the record of its launch cannot be read",
+    Launching      "launching"       Starting   "its guard is alive and has not started the program yet",
+    Served         "served"          Running    "the program is alive and served",
+    Vouched        "vouched"         Running    "the program cannot be seen from here; a living guard or host has recorded no end",
+    Unserved       "unserved"        Unattended "the program is alive, guard and host are dead",
+    Finishing      "finishing"       Exiting    "the program is dead, a living guard or host has yet to record how it ended",
+    NeverRan       "never_ran"       Failed     "its guard died before the program could start",
+    AllDead        "all_dead"        Lost       "program, guard and host are dead and no end is on record",
+    Damaged        "damaged"         Unknown    "no end is on record, but the record is damaged and may have held one",
+    ServiceUnclear "service_unclear" Unknown    "the program is alive, but whether it is served cannot be told",
+    EndUnclear     "end_unclear"     Unknown    "the program is dead, but whether someone recorded its end cannot be told",
+    CannotTell     "cannot_tell"     Unknown    "whether the program is alive cannot be told from here",
+}
+
+/// The verdict on a session.
+#[must_use]
+pub fn derive(evidence: &Evidence, seen: &Seen, now: Now) -> Verdict {
+    let rule = decide(evidence, seen);
+    let status = rule.status();
+    let outcome = outcome::of(rule, evidence, seen);
+    let codes = outcome::codes(status, outcome.as_ref(), evidence);
+    let (turn, stuck_since) = agent::turn(evidence, seen, status, now);
+    Verdict {
+        rule,
+        status,
+        stopping: evidence.closing.stop_asked.is_some() && status.is_stoppable(),
+        codes,
+        uptime_ms: uptime(evidence, seen, now),
+        turn,
+        attention: agent::attention(evidence, turn, status),
+        stuck_since,
+        because: because(rule, evidence, seen, now),
+        outcome,
+    }
+}
+
+fn decide(evidence: &Evidence, seen: &Seen) -> Rule {
+    if let Some(rule) = recorded_end(evidence) {
+        return rule;
+    }
+    let rule = match program_of(evidence) {
+        Some(_) => open_session(evidence, seen),
+        None => unborn_session(evidence, seen),
+    };
+    // Absence of a fact proves nothing in a damaged record.
+    let rests_on_absence = rule == Rule::AllDead || rule == Rule::NeverRan;
+    if rests_on_absence && evidence.is_damaged() { Rule::Damaged } else { rule }
+}
+
+/// A recorded end is final, and an observed one outranks a sealed one.
+fn recorded_end(evidence: &Evidence) -> Option<Rule> {
+    let closing = &evidence.closing;
+    if closing.removed.is_some() {
+        return Some(Rule::Removed);
+    }
+    if closing.removing.is_some() {
+        return Some(Rule::Removing);
+    }
+    let begun = evidence.beginning.launched.is_some() || evidence.beginning.adopted.is_some();
+    if !begun && evidence.is_damaged() {
+        return Some(Rule::NoBeginning);
+    }
+    if closing.exec_failed.is_some() {
+        return Some(Rule::ExecFailed);
+    }
+    match (&closing.ended, &closing.sealed) {
+        (Some(ended), _) if ended.body.outcome.how != How::Lost => Some(Rule::Ended),
+        (_, Some(sealed)) => Some(match sealed.body.status {
+            Closing::Lost => Rule::SealedLost,
+            Closing::NeverRan => Rule::SealedNeverRan,
+        }),
+        (Some(_), None) => Some(Rule::EndedUnseen),
+        (None, None) => None,
+    }
+}
+
+/// The gate was reached: a process is on record that runs or ran the program.
+fn open_session(evidence: &Evidence, seen: &Seen) -> Rule {
+    let guard = presence(evidence, evidence.helpers.guarded.is_some(), seen.guard);
+    let host = presence(evidence, evidence.helpers.hosted.is_some(), seen.host);
+    let served = guard == Presence::Alive || host == Presence::Alive;
+    let abandoned = guard == Presence::Dead && host == Presence::Dead;
+    let at_the_gate = !has_started(evidence) && guard == Presence::Alive;
+    match seen.program {
+        Liveness::Alive(_) | Liveness::Unknown(_) if at_the_gate => Rule::Launching,
+        Liveness::Alive(_) if served => Rule::Served,
+        Liveness::Alive(_) if abandoned => Rule::Unserved,
+        Liveness::Alive(_) => Rule::ServiceUnclear,
+        Liveness::Dead(_) if served => Rule::Finishing,
+        Liveness::Dead(_) if abandoned => Rule::AllDead,
+        Liveness::Dead(_) => Rule::EndUnclear,
+        Liveness::Unknown(_) if served => Rule::Vouched,
+        Liveness::Unknown(_) => Rule::CannotTell,
+    }
+}
+
+/// The gate was never reached. It opens only after `launched` is written, so nothing can have run.
+fn unborn_session(evidence: &Evidence, seen: &Seen) -> Rule {
+    if evidence.helpers.guarded.is_none() {
+        return Rule::NoBeginning;
+    }
+    match presence(evidence, true, seen.guard) {
+        Presence::Alive => Rule::Launching,
+        Presence::Dead => Rule::NeverRan,
+        Presence::Unknown => Rule::CannotTell,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Alive,
+    Dead,
+    Unknown,
+}
+
+/// A helper that is not on record does not exist, unless its record may be among the damage.
+fn presence(evidence: &Evidence, on_record: bool, liveness: Liveness) -> Presence {
+    match liveness {
+        Liveness::Alive(_) => Presence::Alive,
+        Liveness::Dead(_) => Presence::Dead,
+        Liveness::Unknown(Doubt::NoIdentity) if !on_record && !evidence.is_damaged() => Presence::Dead,
+        Liveness::Unknown(_) => Presence::Unknown,
+    }
+}
+
+/// A damaged record may have lost `started`; then a process that lives is taken to be the program.
+fn has_started(evidence: &Evidence) -> bool {
+    let beginning = &evidence.beginning;
+    beginning.started.is_some() || beginning.adopted.is_some() || evidence.is_damaged()
+}
+
+/// The process that is or becomes the program: as it was last identified.
+#[must_use]
+pub fn program_of(evidence: &Evidence) -> Option<&Identity> {
+    let beginning = &evidence.beginning;
+    let started = beginning.started.as_ref().map(|told| &told.body.program);
+    let adopted = beginning.adopted.as_ref().map(|told| &told.body.program);
+    let gated = beginning.launched.as_ref().and_then(|told| told.body.program.as_ref());
+    started.or(adopted).or(gated)
+}
+
+fn uptime(evidence: &Evidence, seen: &Seen, now: Now) -> Option<u64> {
+    let started = evidence.beginning.started.as_ref()?;
+    match &evidence.closing.ended {
+        Some(ended) => match ended.body.resources {
+            Some(resources) => Some(resources.wall_ms),
+            None => (ended.witness.boot == started.witness.boot).then(|| ended.at.since(started.at)),
+        },
+        None if seen.program.is_alive() && started.witness.boot == now.boot => Some(now.at.since(started.at)),
+        None => None,
+    }
+}
+
+fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Ground> {
+    let mut grounds = deciding_facts(evidence);
+    for damage in &evidence.record.damage {
+        let says = format!("{} at byte {}, {} bytes", damage.flaw.says(), damage.offset, damage.length);
+        grounds.push(Ground { fact: "damage".into(), witness: "reader".into(), at: now.at, says });
+    }
+    let ended = rule.status().is_terminal() && recorded_end(evidence).is_some();
+    if ended {
+        return grounds;
+    }
+    let guard = evidence.helpers.guarded.as_ref().map(|told| told.body.guard.pid);
+    let host = evidence.helpers.hosted.as_ref().map(|told| told.body.host.pid);
+    let program = program_of(evidence).map(|identity| identity.pid);
+    for (who, pid, liveness) in
+        [("program", program, seen.program), ("guard", guard, seen.guard), ("host", host, seen.host)]
+    {
+        let who = match pid {
+            Some(pid) => format!("{who} {pid}"),
+            None => who.to_owned(),
+        };
+        grounds.push(Ground {
+            fact: liveness.name().into(),
+            witness: "kernel".into(),
+            at: now.at,
+            says: format!("{who} {}", liveness.says()),
+        });
+    }
+    grounds
+}
+
+fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
+    let (beginning, closing, helpers) = (&evidence.beginning, &evidence.closing, &evidence.helpers);
+    let mut grounds = Vec::new();
+    let mut cite = |ground: Option<Ground>| grounds.extend(ground);
+    cite(ground(&beginning.launched, "launched", |b| format!("launched {}", b.argv.join(" "))));
+    cite(ground(&beginning.adopted, "adopted", |b| format!("adopted process {}", b.program.pid)));
+    cite(ground(&helpers.guarded, "guarded", |b| format!("guard {} took over", b.guard.pid)));
+    cite(ground(&helpers.hosted, "hosted", |b| {
+        format!("host {} of generation {}", b.host.pid, b.generation)
+    }));
+    cite(ground(&beginning.started, "started", |b| format!("program {} runs {}", b.program.pid, b.image)));
+    cite(ground(&beginning.image, "image_changed", |b| format!("the program became {}", b.image)));
+    cite(ground(&closing.stop_asked, "stop_asked", |b| format!("{} asked it to stop", b.by)));
+    cite(ground(&closing.exec_failed, "exec_failed", |b| {
+        format!("exec of {} failed with errno {}", b.path, b.errno)
+    }));
+    cite(ground(&closing.ended, "ended", |b| b.outcome.says()));
+    cite(ground(&closing.sealed, "sealed", |b| b.outcome.says()));
+    cite(ground(&evidence.work.declared, "declared", |b| {
+        format!("declared {}, exit code {}", b.status, b.exit_code)
+    }));
+    cite(ground(&closing.removing, "removing", |()| "removal began".to_owned()));
+    cite(ground(&closing.removed, "removed", |()| "removed".to_owned()));
+    grounds
+}
+
+fn ground<T>(told: &Option<Told<T>>, fact: &str, says: impl Fn(&T) -> String) -> Option<Ground> {
+    told.as_ref().map(|told| Ground {
+        fact: fact.to_owned(),
+        witness: told.witness.to_string(),
+        at: told.at,
+        says: says(&told.body),
+    })
+}

@@ -1,0 +1,92 @@
+//! Turn and attention: what an agent is doing and what it wants. Absence of evidence is unknown, never idle.
+
+use super::{Now, Seen};
+use crate::evidence::Wants;
+use crate::evidence::fold::Evidence;
+use crate::identity::Liveness;
+use crate::moment::Moment;
+use crate::status::Status;
+
+/// How long an open turn without any evidence and without a judgeable owner goes unlabelled.
+pub const STUCK_AFTER_MS: u64 = 3_600_000;
+
+/// Whether the agent works on a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    Working,
+    Settled,
+    Unknown,
+}
+
+/// What the agent wants of a person now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attention {
+    None,
+    Approval,
+    Answer,
+    Unknown,
+}
+
+pub(super) fn turn(evidence: &Evidence, seen: &Seen, status: Status, now: Now) -> (Turn, Option<Moment>) {
+    let Some(turn) = &evidence.work.turn else {
+        return (Turn::Unknown, None);
+    };
+    if evidence.work.turn_closed || status.is_terminal() {
+        return (Turn::Settled, None);
+    }
+    match seen.owner {
+        Liveness::Alive(_) => (Turn::Working, None),
+        Liveness::Dead(_) => (Turn::Settled, None),
+        Liveness::Unknown(_) => {
+            let last = evidence.record.last.as_ref().map_or((turn.witness, turn.at), |l| (l.witness, l.at));
+            let quiet = quiet_ms(last.0.boot, last.1, now);
+            if quiet >= STUCK_AFTER_MS { (Turn::Unknown, Some(last.1)) } else { (Turn::Working, None) }
+        }
+    }
+}
+
+/// The boot-time clock measures within one boot; across boots only wall time is left.
+fn quiet_ms(boot: u32, last: Moment, now: Now) -> u64 {
+    if boot == now.boot {
+        now.at.since(last)
+    } else {
+        u64::try_from(now.at.wall.saturating_sub(last.wall)).unwrap_or(0)
+    }
+}
+
+pub(super) fn attention(evidence: &Evidence, turn: Turn, status: Status) -> Attention {
+    let Some(told) = &evidence.work.attention else {
+        return Attention::Unknown;
+    };
+    if status.is_terminal() || turn == Turn::Settled {
+        return Attention::None;
+    }
+    match told.body.wants {
+        Wants::None => Attention::None,
+        Wants::Approval => Attention::Approval,
+        Wants::Answer => Attention::Answer,
+    }
+}
+
+impl Turn {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Settled => "settled",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Attention {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Approval => "approval",
+            Self::Answer => "answer",
+            Self::Unknown => "unknown",
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The outcome and the codes that are passed on. Never a code that no fact holds.
+
+use super::{Rule, Seen};
+use crate::evidence::fold::Evidence;
+use crate::evidence::{Cause, How, Outcome};
+use crate::identity::{Death, Liveness};
+use crate::status::Status;
+
+/// What commands pass on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Codes {
+    /// The declared code, else an observed exit code.
+    pub exit: Option<u8>,
+    /// What `wait` exits with; none while the session is not over.
+    pub wait: Option<u8>,
+    /// Whether the declared result and the exit status say the same; none unless both are there.
+    pub agrees: Option<bool>,
+}
+
+/// `wait` has no code to pass on.
+const NO_CODE: u8 = 125;
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+const ENOENT: i32 = 2;
+
+pub(super) fn of(rule: Rule, evidence: &Evidence, seen: &Seen) -> Option<Outcome> {
+    let closing = &evidence.closing;
+    let asked = closing.stop_asked.is_some().then_some(Cause::Asked);
+    if let Some(failed) = &closing.exec_failed {
+        let how = How::ExecFailed { errno: failed.body.errno };
+        return Some(Outcome { how, observed_by: Some(crate::evidence::Observer::Guard), cause: None });
+    }
+    match (&closing.ended, &closing.sealed) {
+        (Some(ended), sealed) if ended.body.outcome.how != How::Lost || sealed.is_none() => {
+            let mut outcome = ended.body.outcome.clone();
+            outcome.cause = outcome.cause.or(asked);
+            Some(outcome)
+        }
+        (_, Some(sealed)) => Some(sealed.body.outcome.clone()),
+        (Some(_) | None, None) => inferred_cause(rule, evidence, seen).map(|cause| Outcome {
+            how: How::Lost,
+            observed_by: None,
+            cause: Some(cause),
+        }),
+    }
+}
+
+/// What a sealer would record.
+fn inferred_cause(rule: Rule, evidence: &Evidence, seen: &Seen) -> Option<Cause> {
+    if rule == Rule::NeverRan {
+        return Some(Cause::LaunchBroke);
+    }
+    if rule != Rule::AllDead {
+        return None;
+    }
+    Some(if seen.program == Liveness::Dead(Death::Reboot) {
+        Cause::Reboot
+    } else if evidence.beginning.adopted.is_some() {
+        Cause::NotOurs
+    } else if evidence.beginning.started.is_none() {
+        Cause::LaunchBroke
+    } else {
+        Cause::HelpersDied
+    })
+}
+
+pub(super) fn codes(status: Status, outcome: Option<&Outcome>, evidence: &Evidence) -> Codes {
+    if !status.is_terminal() {
+        return Codes::default();
+    }
+    let observed = outcome.map_or(NO_CODE, |outcome| match outcome.how {
+        How::Exited { code } => code,
+        How::Signaled { signal, .. } => signal.saturating_add(128),
+        How::ExecFailed { errno: ENOENT } => NOT_FOUND,
+        How::ExecFailed { .. } => NOT_EXECUTABLE,
+        How::Lost => NO_CODE,
+    });
+    let exited = outcome.and_then(|outcome| match outcome.how {
+        How::Exited { code } => Some(code),
+        How::Signaled { .. } | How::ExecFailed { .. } | How::Lost => None,
+    });
+    let seen = outcome.is_some_and(|outcome| outcome.how != How::Lost);
+    match &evidence.work.declared {
+        Some(declared) => {
+            let code = declared.body.exit_code;
+            Codes { exit: Some(code), wait: Some(code), agrees: seen.then_some(code == observed) }
+        }
+        None => Codes { exit: exited, wait: Some(observed), agrees: None },
+    }
+}
+
+impl Outcome {
+    /// As the end of a sentence that starts with the program.
+    #[must_use]
+    pub fn says(&self) -> String {
+        let how = match self.how {
+            How::Exited { code } => format!("exited with code {code}"),
+            How::Signaled { signal, core } => {
+                format!("killed by signal {signal}{}", if core { ", core dumped" } else { "" })
+            }
+            How::ExecFailed { errno } => format!("exec failed with errno {errno}"),
+            How::Lost => "over, and nobody observed how".to_owned(),
+        };
+        match self.cause {
+            Some(cause) => format!("{how} ({})", cause.says()),
+            None => how,
+        }
+    }
+}
+
+impl Cause {
+    #[must_use]
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::Asked => "a stop was asked for",
+            Self::Oom => "out of memory",
+            Self::Timeout => "its time was up",
+            Self::Reboot => "the machine was rebooted",
+            Self::HelpersDied => "guard and host died first",
+            Self::LaunchBroke => "its guard died during the launch",
+            Self::NotOurs => "it was not started by abide",
+            Self::Other => "for a reason that a newer abide knows",
+        }
+    }
+}
