@@ -1,0 +1,273 @@
+//! Files that can be trusted: private directories, one-write appends, reserved slots, publishing once.
+//! Every path is one name below an open directory, and no link is ever followed.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use abide_core::identity::FileId;
+use rustix::fs::{
+    AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, fallocate, fstat, linkat, mkdirat, openat,
+    renameat_with,
+};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+/// A directory that is ours and that nobody else may write to. We make them closed to everyone else.
+#[derive(Debug)]
+pub struct PrivateDir(OwnedFd);
+
+/// Why a directory is not to be trusted.
+#[derive(Debug)]
+pub enum Untrusted {
+    NotThere,
+    /// A link or not a directory.
+    NotADirectory,
+    /// Owned by this uid.
+    Foreign(u32),
+    /// Others may write to it, with this mode.
+    Open(u32),
+    Io(io::Error),
+}
+
+impl Untrusted {
+    #[must_use]
+    pub fn says(&self) -> String {
+        match self {
+            Self::NotThere => "it does not exist".to_owned(),
+            Self::NotADirectory => "it is a link or not a directory".to_owned(),
+            Self::Foreign(uid) => format!("it belongs to uid {uid}"),
+            Self::Open(mode) => format!("others may write to it (mode {mode:03o})"),
+            Self::Io(error) => error.to_string(),
+        }
+    }
+}
+
+impl PrivateDir {
+    /// Opens a directory by its path.
+    ///
+    /// # Errors
+    /// If it is not a directory of ours that others cannot write to.
+    pub fn open(path: &Path) -> Result<Self, Untrusted> {
+        open_private(CWD, path)
+    }
+
+    /// Opens a directory below this one.
+    ///
+    /// # Errors
+    /// If it is not a directory of ours that others cannot write to.
+    pub fn open_below(&self, name: &str) -> Result<Self, Untrusted> {
+        open_private(&self.0, Path::new(name))
+    }
+
+    /// Opens a directory below this one, making it if it is not there.
+    ///
+    /// # Errors
+    /// If it can neither be made nor trusted.
+    pub fn ensure_below(&self, name: &str) -> Result<Self, Untrusted> {
+        make(&self.0, Path::new(name))?;
+        self.open_below(name)
+    }
+
+    /// Opens a directory by its path, making it and its parents if they are not there.
+    ///
+    /// # Errors
+    /// If it can neither be made nor trusted.
+    pub fn ensure(path: &Path) -> Result<Self, Untrusted> {
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(Untrusted::Io)?;
+        }
+        make(CWD, path)?;
+        Self::open(path)
+    }
+
+    /// The names in it, in no order.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        use std::os::unix::ffi::OsStringExt;
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.0)? {
+            let name = entry?.file_name().to_bytes().to_vec();
+            if name != b"." && name != b".." {
+                names.push(OsString::from_vec(name));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// If it is not a regular file that may be read.
+    pub fn read(&self, name: &str) -> io::Result<File> {
+        self.file(name, OFlags::RDONLY)
+    }
+
+    /// Opens a file that is only ever appended to, and can be locked and read.
+    ///
+    /// # Errors
+    /// If it is not a regular file that may be written.
+    pub fn append(&self, name: &str) -> io::Result<File> {
+        self.file(name, OFlags::RDWR | OFlags::APPEND)
+    }
+
+    /// Makes a file that is only ever appended to, with `reserve` bytes of room kept for it.
+    ///
+    /// # Errors
+    /// If it is there already or cannot be made.
+    pub fn create_log(&self, name: &str, reserve: u64) -> io::Result<File> {
+        let file = self.file(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL)?;
+        match fallocate(&file, FallocateFlags::KEEP_SIZE, 0, reserve) {
+            // Some file systems cannot reserve; the slot is what the outcome relies on.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(file),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Makes a slot: a file whose blocks are written now, so that writing into it later needs no room.
+    ///
+    /// # Errors
+    /// If it is there already or there is no room.
+    pub fn create_slot(&self, name: &str) -> io::Result<Slot> {
+        let file = self.file(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
+        file.write_all_at(&[b'\n'; Slot::SIZE], 0)?;
+        file.sync_data()?;
+        Ok(Slot(file))
+    }
+
+    /// Opens a slot that was made before.
+    ///
+    /// # Errors
+    /// If it is not a regular file that may be written.
+    pub fn open_slot(&self, name: &str) -> io::Result<Slot> {
+        self.file(name, OFlags::RDWR).map(Slot)
+    }
+
+    /// Gives what stands under `from` the name `to`, unless that name is taken: then false, and nothing changes.
+    ///
+    /// # Errors
+    /// If it can be given no name.
+    pub fn publish(&self, from: &str, to: &str) -> io::Result<bool> {
+        match renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            // No RENAME_NOREPLACE here: a second link is taken or refused as one act too, for files.
+            Err(Errno::INVAL | Errno::NOSYS) => self.publish_by_link(from, to),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn publish_by_link(&self, from: &str, to: &str) -> io::Result<bool> {
+        match linkat(&self.0, from, &self.0, to, AtFlags::empty()) {
+            Ok(()) => {
+                rustix::fs::unlinkat(&self.0, from, AtFlags::empty())?;
+                Ok(true)
+            }
+            Err(Errno::EXIST) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = File::from(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?);
+        // A planted FIFO or device would block or answer anything.
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok(file)
+    }
+}
+
+/// A file with blocks of its own, for the one thing that must be written when nothing else can be.
+#[derive(Debug)]
+pub struct Slot(File);
+
+impl Slot {
+    pub const SIZE: usize = 4096;
+
+    /// Writes into the slot.
+    ///
+    /// # Errors
+    /// If it does not fit, or the disk itself fails.
+    pub fn fill(&self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() > Self::SIZE {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.write_all_at(bytes, 0)
+    }
+}
+
+/// Appends with a single write. A reader sees all of it or, if the disk is full, a torn frame.
+///
+/// # Errors
+/// If not all of it could be written.
+pub fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
+    loop {
+        match rustix::io::write(file, bytes) {
+            Ok(written) if written == bytes.len() => return Ok(()),
+            Ok(_) => return Err(io::ErrorKind::StorageFull.into()),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+/// Reads what follows in the file, piece by piece, in bounded memory.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn read_pieces(file: &mut File, mut piece: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut buffer = vec![0; 64 * 1024];
+    let mut total = 0;
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(total),
+            Ok(length) => {
+                piece(&buffer[..length]);
+                total += length as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The file as the kernel knows it.
+///
+/// # Errors
+/// If the kernel does not say.
+pub fn file_id(file: &File) -> io::Result<FileId> {
+    let stat = fstat(file)?;
+    Ok(FileId { dev: stat.st_dev, ino: stat.st_ino })
+}
+
+fn make(parent: impl AsFd, name: &Path) -> Result<(), Untrusted> {
+    match mkdirat(parent, name, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(errno) => Err(Untrusted::Io(errno.into())),
+    }
+}
+
+fn open_private(parent: impl AsFd, name: &Path) -> Result<PrivateDir, Untrusted> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let dir = openat(parent, name, flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::NOENT => Untrusted::NotThere,
+        Errno::NOTDIR | Errno::LOOP => Untrusted::NotADirectory,
+        errno => Untrusted::Io(errno.into()),
+    })?;
+    let stat = fstat(&dir).map_err(|errno| Untrusted::Io(errno.into()))?;
+    let mode = stat.st_mode & 0o777;
+    if stat.st_uid != geteuid().as_raw() {
+        return Err(Untrusted::Foreign(stat.st_uid));
+    }
+    if mode & 0o022 != 0 {
+        return Err(Untrusted::Open(mode));
+    }
+    Ok(PrivateDir(dir))
+}

@@ -1,0 +1,78 @@
+//! Lifetime locks: OFD locks on byte ranges of the evidence file, far behind its end.
+//! A held lock proves that its holder lives, from any namespace; a free one proves nothing.
+//! The files are close-on-exec, so a program never inherits a lock.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use abide_core::identity::Lock;
+
+/// Whose lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    Guard,
+    Host,
+    /// Whoever closes the session in another's stead, one at a time.
+    Sealer,
+}
+
+const BASE: i64 = 1 << 62;
+
+impl Holder {
+    const fn offset(self) -> i64 {
+        match self {
+            Self::Guard => BASE,
+            Self::Host => BASE + 1,
+            Self::Sealer => BASE + 2,
+        }
+    }
+}
+
+/// Takes the lock until the file is closed. False if another holds it.
+///
+/// # Errors
+/// If the file cannot be locked at all.
+pub fn take(file: &File, holder: Holder) -> io::Result<bool> {
+    match fcntl(file, libc::F_OFD_SETLK, &mut range(holder)) {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes the lock, waiting for whoever holds it.
+///
+/// # Errors
+/// If the file cannot be locked, or a signal came.
+pub fn take_in_turn(file: &File, holder: Holder) -> io::Result<()> {
+    fcntl(file, libc::F_OFD_SETLKW, &mut range(holder))
+}
+
+/// Asks whether anyone holds the lock, without disturbing anyone.
+#[must_use]
+pub fn ask(file: &File, holder: Holder) -> Lock {
+    let mut range = range(holder);
+    match fcntl(file, libc::F_OFD_GETLK, &mut range) {
+        Ok(()) if range.l_type != libc::F_UNLCK as libc::c_short => Lock::Held,
+        Ok(()) | Err(_) => Lock::Silent,
+    }
+}
+
+const fn range(holder: Holder) -> libc::flock {
+    libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: holder.offset(),
+        l_len: 1,
+        // OFD locks demand zero here.
+        l_pid: 0,
+    }
+}
+
+fn fcntl(file: &File, command: libc::c_int, range: &mut libc::flock) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the length of the call, and the kernel writes only into `range`,
+    // which is a valid `flock` that outlives the call.
+    let answer = unsafe { libc::fcntl(file.as_raw_fd(), command, std::ptr::from_mut(range)) };
+    if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

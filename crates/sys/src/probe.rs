@@ -1,0 +1,89 @@
+//! The one and only pid question: is the process with this identity alive?
+//! Looks, and leaves the judgement to `core::identity`.
+
+#[cfg(any(test, not(target_os = "linux")))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere as system;
+#[cfg(target_os = "linux")]
+use linux as system;
+
+use abide_core::identity::{Doubt, Here, Identity, Liveness, Lock, judge};
+
+/// Which of the kernel's means are used. All by default; tests switch some off to see the fallbacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Means {
+    pub pidfd: bool,
+    pub pidfs: bool,
+}
+
+/// Asks the kernel about processes. Made once: where we are does not change while we run.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    here: Here,
+    means: Means,
+}
+
+impl Probe {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(Means { pidfd: true, pidfs: true })
+    }
+
+    /// A probe that does without some of the kernel's means.
+    #[must_use]
+    pub fn with(means: Means) -> Self {
+        Self { here: system::here(), means }
+    }
+
+    /// Where we are: machine, boot, namespaces.
+    #[must_use]
+    pub const fn here(&self) -> &Here {
+        &self.here
+    }
+
+    /// Is this very process alive?
+    #[must_use]
+    pub fn liveness(&self, want: &Identity, lock: Lock) -> Liveness {
+        judge(want, &self.here, &system::look(self.means, want.pid), lock)
+    }
+
+    /// The identity of a process that is alive now.
+    ///
+    /// # Errors
+    /// If it is not there, or not enough can be learnt to know it again.
+    pub fn identify(&self, pid: u32) -> Result<Identity, Doubt> {
+        system::identify(&self.here, self.means, pid)
+    }
+
+    /// The parent of a process, as `/proc` tells.
+    #[must_use]
+    pub fn parent(&self, pid: u32) -> Option<u32> {
+        system::parent(pid)
+    }
+}
+
+impl Default for Probe {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Means, elsewhere};
+    use abide_core::identity::{Doubt, Sighting};
+
+    #[test]
+    fn a_system_that_cannot_be_probed_says_so_and_records_no_owner() {
+        let here = elsewhere::here();
+        assert_eq!(here.boot, None);
+        let means = Means { pidfd: true, pidfs: true };
+        assert_eq!(elsewhere::look(means, 1), Sighting::Failed(Doubt::Unsupported));
+        assert_eq!(elsewhere::identify(&here, means, 1), Err(Doubt::Unsupported));
+        assert_eq!(elsewhere::parent(1), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! Linux: pidfd first, `/proc` second, readiness last, so that what `/proc` said belongs to the pidfd's process.
+
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::linux::fs::MetadataExt;
+
+use abide_core::identity::{Doubt, FileId, Here, Identity, Sighting, Stat, SystemId};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
+
+use super::Means;
+use crate::clock;
+
+const PIDFS_MAGIC: u64 = 0x5049_4446;
+
+pub(super) fn here() -> Here {
+    let machine = ["/etc/machine-id", "/var/lib/dbus/machine-id"].into_iter().find_map(system_id);
+    Here {
+        machine,
+        boot: system_id("/proc/sys/kernel/random/boot_id"),
+        pid_ns: file_id("/proc/self/ns/pid"),
+        time_ns: file_id("/proc/self/ns/time"),
+    }
+}
+
+pub(super) fn look(means: Means, pid: u32) -> Sighting {
+    let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return Sighting::Failed(Doubt::NoIdentity);
+    };
+    match open_pidfd(means, number) {
+        Ok(pidfd) => {
+            let pidfs = inode(means, &pidfd);
+            let stat = read_stat(pid);
+            Sighting::Present { pidfs, exited: has_exited(&pidfd), stat }
+        }
+        Err(Errno::SRCH) => Sighting::Absent,
+        // The number exists, but names no thread group: it is a thread of some other process.
+        Err(Errno::INVAL | Errno::NOENT) => Sighting::Thread,
+        Err(Errno::NOSYS | Errno::PERM) => look_without_pidfd(pid, number),
+        Err(errno) => Sighting::Failed(Doubt::Refused(errno.raw_os_error())),
+    }
+}
+
+/// Old kernels and strict sandboxes.
+fn look_without_pidfd(pid: u32, number: Pid) -> Sighting {
+    match (read_stat(pid), test_kill_process(number)) {
+        (_, Err(Errno::SRCH)) => Sighting::Absent,
+        (stat, Ok(()) | Err(_)) => Sighting::Present { pidfs: None, exited: None, stat },
+    }
+}
+
+pub(super) fn identify(here: &Here, means: Means, pid: u32) -> Result<Identity, Doubt> {
+    let boot = here.boot.ok_or(Doubt::NoBootId)?;
+    let pid_ns = here.pid_ns.ok_or(Doubt::OtherPidNamespace)?;
+    let Sighting::Present { pidfs, exited, stat } = look(means, pid) else {
+        return Err(Doubt::NoIdentity);
+    };
+    // Asked while the process is known to be there: the tick it has outlived, if it is later than its birth.
+    let seen_ticks = clock::boot_ticks();
+    if pidfs.is_none() && stat.is_err() {
+        return Err(Doubt::NoMark);
+    }
+    let identity = Identity {
+        machine: here.machine,
+        boot,
+        pid_ns,
+        time_ns: here.time_ns,
+        pid,
+        start_ticks: stat.ok().map(|stat| stat.start_ticks),
+        seen_ticks,
+        pidfs,
+        uid: fs::metadata(format!("/proc/{pid}")).map_or(u32::MAX, |meta| meta.st_uid()),
+        exe: file_id(&format!("/proc/{pid}/exe")),
+    };
+    match exited {
+        Some(true) => Err(Doubt::NoIdentity),
+        Some(false) | None => Ok(identity),
+    }
+}
+
+pub(super) fn parent(pid: u32) -> Option<u32> {
+    read_stat(pid).ok().map(|stat| stat.parent)
+}
+
+fn open_pidfd(means: Means, pid: Pid) -> Result<OwnedFd, Errno> {
+    if means.pidfd { pidfd_open(pid, PidfdFlags::empty()) } else { Err(Errno::NOSYS) }
+}
+
+/// The inode counts only on pidfs; before it, all pidfds shared one anonymous inode.
+fn inode(means: Means, pidfd: &OwnedFd) -> Option<u64> {
+    let on_pidfs = means.pidfs && fstatfs(pidfd).is_ok_and(|fs| fs.f_type as u64 == PIDFS_MAGIC);
+    if on_pidfs { fstat(pidfd).ok().map(|stat| stat.st_ino) } else { None }
+}
+
+fn has_exited(pidfd: &OwnedFd) -> Option<bool> {
+    let mut fds = [PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&at_once)).ok().map(|ready| ready > 0)
+}
+
+fn read_stat(pid: u32) -> Result<Stat, Doubt> {
+    if !proc_is_ours() {
+        return Err(Doubt::Hidden);
+    }
+    let refused = |errno: Errno| match errno {
+        Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM => Doubt::Hidden,
+        errno => Doubt::Refused(errno.raw_os_error()),
+    };
+    let path = format!("/proc/{pid}/stat");
+    let file =
+        openat(CWD, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(refused)?;
+    let mut line = [0; 2048];
+    let length = rustix::io::read(&file, &mut line).map_err(refused)?;
+    Stat::parse(&line[..length]).ok_or(Doubt::Hidden)
+}
+
+/// `/proc` may be another pid namespace's (`unshare --pid` without a mount of its own): its `self` tells.
+fn proc_is_ours() -> bool {
+    let link = rustix::fs::readlink("/proc/self", [0; 16]);
+    link.is_ok_and(|target| target.to_str() == Ok(getpid().as_raw_nonzero().to_string().as_str()))
+}
+
+fn system_id(path: &str) -> Option<SystemId> {
+    SystemId::parse(&fs::read_to_string(path).ok()?)
+}
+
+fn file_id(path: &str) -> Option<FileId> {
+    let meta = fs::metadata(path).ok()?;
+    Some(FileId { dev: meta.st_dev(), ino: meta.st_ino() })
+}
