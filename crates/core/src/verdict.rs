@@ -109,6 +109,41 @@ rules! {
     CannotTell     "cannot_tell"     Unknown    "whether the program is alive cannot be told from here",
 }
 
+impl Rule {
+    /// What a sealer may record; none where the end is recorded already or cannot be told.
+    #[must_use]
+    pub const fn closing(self) -> Option<Closing> {
+        match self {
+            Self::AllDead => Some(Closing::Lost),
+            Self::NeverRan => Some(Closing::NeverRan),
+            Self::Removed
+            | Self::Removing
+            | Self::ExecFailed
+            | Self::Ended
+            | Self::EndedUnseen
+            | Self::SealedLost
+            | Self::SealedNeverRan
+            | Self::NoBeginning
+            | Self::Launching
+            | Self::Served
+            | Self::Vouched
+            | Self::Unserved
+            | Self::Finishing
+            | Self::Damaged
+            | Self::ServiceUnclear
+            | Self::EndUnclear
+            | Self::CannotTell => None,
+        }
+    }
+}
+
+/// Whether the record holds the session's end, so that the slot has nothing to add.
+#[must_use]
+pub fn is_closed(evidence: &Evidence) -> bool {
+    let closing = &evidence.closing;
+    closing.ended.is_some() || closing.exec_failed.is_some() || closing.removed.is_some()
+}
+
 /// The verdict on a session.
 #[must_use]
 pub fn derive(evidence: &Evidence, seen: &Seen, now: Now) -> Verdict {

@@ -1,1 +1,126 @@
-//! x
+//! The shell around the core, behind one door: `Sessions`. Fronts know nothing else of it.
+
+pub mod doctor;
+mod find;
+mod seal;
+pub mod store;
+mod truth;
+
+use std::path::{Path, PathBuf};
+
+use abide_core::failure::Failure;
+use abide_core::id::SessionId;
+
+pub use seal::Sealing;
+pub use truth::{Session, Truth};
+
+use store::Home;
+
+/// All sessions of one home.
+#[derive(Debug)]
+pub struct Sessions {
+    path: PathBuf,
+    home: Option<Home>,
+    truth: Truth,
+}
+
+impl Sessions {
+    /// Opens a home. One that does not exist yet has no sessions.
+    ///
+    /// # Errors
+    /// If what stands there is not to be trusted.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        Ok(Self { path: path.to_owned(), home: Home::open(path)?, truth: Truth::new() })
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Every session, the latest launched first.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn list(&self) -> Result<Vec<Session>, Failure> {
+        let Some(home) = &self.home else {
+            return Ok(Vec::new());
+        };
+        let mut sessions = ask_all(&self.truth, home, &home.ids()?);
+        sessions.sort_by_cached_key(|s| (std::cmp::Reverse(s.launched_at()), s.id.clone()));
+        Ok(sessions)
+    }
+
+    /// The session that an ID, a name, a unique prefix of either or `@last` means.
+    ///
+    /// # Errors
+    /// If there is none, or more than one.
+    pub fn find(&self, wanted: &str) -> Result<Session, Failure> {
+        find::find(self, wanted)
+    }
+
+    /// What was true of a session at an instant of wall time, in ms.
+    ///
+    /// # Errors
+    /// As `find`.
+    pub fn find_at(&self, wanted: &str, wall: i64) -> Result<Session, Failure> {
+        let found = self.find(wanted)?;
+        Ok(self.home.as_ref().map_or(found.clone(), |home| self.truth.at(home, &found.id, wall)))
+    }
+
+    /// Records the end of a session whose witnesses died. Says whether this caller closed it.
+    ///
+    /// # Errors
+    /// If there is no such session, or its evidence cannot be written.
+    pub fn seal(&self, id: &SessionId) -> Result<Sealing, Failure> {
+        match &self.home {
+            Some(home) => seal::seal(&self.truth, home, id),
+            None => Err(find::nothing(id.as_str())),
+        }
+    }
+
+    pub(crate) const fn home(&self) -> Option<&Home> {
+        self.home.as_ref()
+    }
+
+    pub(crate) const fn truth(&self) -> &Truth {
+        &self.truth
+    }
+}
+
+/// Asks about many sessions, on as many cores as there are once it pays.
+fn ask_all(truth: &Truth, home: &Home, ids: &[SessionId]) -> Vec<Session> {
+    const WORTH_A_THREAD: usize = 64;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = ids.len().div_ceil(cores).max(WORTH_A_THREAD);
+    let ask = |ids: &[SessionId]| ids.iter().map(|id| truth.of(home, id)).collect::<Vec<_>>();
+    let Some((first, rest)) = ids.split_at_checked(share) else {
+        return ask(ids);
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = rest.chunks(share).map(|ids| scope.spawn(move || ask(ids))).collect();
+        let mut sessions = ask(first);
+        for other in others {
+            sessions.extend(other.join().unwrap_or_default());
+        }
+        sessions
+    })
+}
+
+impl Session {
+    /// The name that a person gave it.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        let beginning = &self.evidence.beginning;
+        let launched = beginning.launched.as_ref().and_then(|told| told.body.name.as_deref());
+        launched.or_else(|| beginning.adopted.as_ref().and_then(|told| told.body.name.as_deref()))
+    }
+
+    /// The wall time at which it came to be; zero if that cannot be read.
+    #[must_use]
+    pub fn launched_at(&self) -> i64 {
+        let beginning = &self.evidence.beginning;
+        let launched = beginning.launched.as_ref().map(|told| told.at.wall);
+        launched.or_else(|| beginning.adopted.as_ref().map(|told| told.at.wall)).unwrap_or(0)
+    }
+}

@@ -104,13 +104,14 @@ impl Evidence {
         }
     }
 
-    /// Takes what the outcome's slot holds. A slot that was torn is no damage if the log has the end.
-    pub fn add_slot(&mut self, bytes: Option<&[u8]>) {
+    /// Takes what the outcome's slot held at an instant of wall time. Only for a log without an end.
+    pub fn add_slot(&mut self, bytes: Option<&[u8]>, until: i64) {
         let Some(bytes) = bytes else {
             return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::NoSlot });
         };
         let mut scanner = Scanner::default();
-        let mut slot = |_, found| match found {
+        let mut slot = |_, found: Found| match found {
+            found if !found.is_by(until) => {}
             Found::Fact(fact) if fact.body.closes() => self.fold(*fact),
             Found::Fact(_) => {}
             Found::Damage(damage) => self.damaged(damage),

@@ -59,6 +59,10 @@ pub enum Flaw {
     Empty,
     /// The outcome's slot is not there.
     NoSlot,
+    /// The file or its directory is a link, or not ours alone.
+    Untrusted,
+    /// The system refused to read it, with this errno.
+    Unreadable(i32),
 }
 
 impl Flaw {
@@ -74,6 +78,8 @@ impl Flaw {
             Self::Gap => "facts are missing before this place".to_owned(),
             Self::Empty => "the file is empty".to_owned(),
             Self::NoSlot => "the outcome file is missing".to_owned(),
+            Self::Untrusted => "the directory is a link, or not ours alone".to_owned(),
+            Self::Unreadable(errno) => format!("it cannot be read (errno {errno})"),
         }
     }
 }
@@ -109,8 +115,19 @@ pub enum Found {
     Damage(Damage),
 }
 
+impl Found {
+    /// Whether it was there at an instant of wall time; damage has no time and always was.
+    #[must_use]
+    pub fn is_by(&self, wall: i64) -> bool {
+        match self {
+            Self::Fact(fact) => fact.at.wall <= wall,
+            Self::Damage(_) => true,
+        }
+    }
+}
+
 /// Splits bytes into facts and damage. Holds at most one line.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Scanner {
     line: Vec<u8>,
     /// Where `line` starts.
@@ -139,6 +156,12 @@ impl Scanner {
     pub fn finish(&mut self, found: &mut impl FnMut(u64, Found)) {
         let line = std::mem::take(&mut self.line);
         self.take(&line, false, found);
+    }
+
+    /// Whether the last bytes were not a whole line: torn, or still being written.
+    #[must_use]
+    pub const fn is_mid_line(&self) -> bool {
+        !self.line.is_empty() || self.dropped > 0
     }
 
     fn keep(&mut self, bytes: &[u8]) {

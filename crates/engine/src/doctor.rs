@@ -1,0 +1,158 @@
+//! What can be wrong with this machine, this home and its sessions, each with the way out.
+//! Looks only; `--fix` seals, through `seal` alone.
+
+use abide_core::failure::Failure;
+use abide_core::identity::Liveness;
+
+use crate::{Sealing, Session, Sessions};
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    pub name: &'static str,
+    pub health: Health,
+    pub detail: String,
+    pub fix: Option<String>,
+}
+
+/// How it stands with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    Good,
+    /// Works, with less certainty or less comfort.
+    Weak,
+    Bad,
+    /// Was bad and has been mended.
+    Mended,
+}
+
+impl Health {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Weak => "weak",
+            Self::Bad => "bad",
+            Self::Mended => "mended",
+        }
+    }
+}
+
+/// Looks at everything; with `fix`, mends what is safe to mend.
+///
+/// # Errors
+/// If the home cannot be listed.
+pub fn examine(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
+    let mut checks = vec![home(sessions), machine(sessions), boot(sessions), identity(sessions)];
+    checks.extend(each_session(sessions, fix)?);
+    Ok(checks)
+}
+
+fn home(sessions: &Sessions) -> Check {
+    let path = sessions.path().display();
+    match sessions.home() {
+        Some(_) => good("home", format!("{path} is private")),
+        None => good("home", format!("{path} does not exist yet; the first session makes it")),
+    }
+}
+
+fn machine(sessions: &Sessions) -> Check {
+    match sessions.truth().here().machine {
+        Some(_) => good("machine id", "readable".to_owned()),
+        None => weak(
+            "machine id",
+            "not readable: after a reboot, what ran before stays `unknown`",
+            "systemd-machine-id-setup, or write 32 hex digits to /etc/machine-id",
+        ),
+    }
+}
+
+fn boot(sessions: &Sessions) -> Check {
+    match sessions.truth().here().boot {
+        Some(_) => good("boot id", "readable".to_owned()),
+        None => bad("boot id", "not readable: no process can be judged", "mount /proc"),
+    }
+}
+
+/// Whether this very process can be identified and then recognised.
+fn identity(sessions: &Sessions) -> Check {
+    let truth = sessions.truth();
+    let name = "process identity";
+    match truth.identify(std::process::id()) {
+        Ok(own) => match (truth.is_alive(&own), own.pidfs) {
+            (Liveness::Alive(_), Some(_)) => {
+                good(name, "exact: the kernel numbers processes (pidfs)".to_owned())
+            }
+            (Liveness::Alive(_) | Liveness::Unknown(_), None) => weak(
+                name,
+                "by birth tick only: a pid reused within the tick cannot be told apart",
+                "Linux 6.9 or later",
+            ),
+            (Liveness::Dead(_), _) | (Liveness::Unknown(_), Some(_)) => {
+                bad(name, "a living process is not recognised", "report this, with `abide doctor --json`")
+            }
+        },
+        Err(doubt) => bad(name, &doubt.says(), "mount /proc for this pid namespace"),
+    }
+}
+
+fn each_session(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
+    let all = sessions.list()?;
+    let mut checks = vec![good("sessions", format!("{} found", all.len()))];
+    for session in &all {
+        checks.extend(damage(session));
+        if session.verdict.rule.closing().is_some() {
+            checks.push(if fix { sealed(sessions, session) } else { unsealed(session) });
+        }
+    }
+    Ok(checks)
+}
+
+fn damage(session: &Session) -> Option<Check> {
+    let record = &session.evidence.record;
+    let first = record.damage.first()?;
+    let count = record.damage.len() as u64 + record.more_damage;
+    let detail = format!(
+        "session {} is {}: its evidence is damaged in {count} place(s), first at byte {}: {}",
+        session.id,
+        session.verdict.status.name(),
+        first.offset,
+        first.flaw.says(),
+    );
+    Some(bad("evidence", &detail, &format!("`abide why {}` shows what is still proved", session.id)))
+}
+
+fn unsealed(session: &Session) -> Check {
+    let detail = format!("session {} is over and not sealed: {}", session.id, session.verdict.rule.says());
+    weak("seal", &detail, "abide doctor --fix")
+}
+
+fn sealed(sessions: &Sessions, session: &Session) -> Check {
+    let id = &session.id;
+    match sessions.seal(id) {
+        Ok(Sealing::Sealed) => {
+            let detail = format!("session {id} sealed: {}", session.verdict.rule.says());
+            Check { name: "seal", health: Health::Mended, detail, fix: None }
+        }
+        Ok(Sealing::WasClosed) => good("seal", format!("session {id} was closed by another meanwhile")),
+        Ok(Sealing::Busy) => good("seal", format!("session {id} is being sealed by another")),
+        Ok(Sealing::NotOver(status)) => {
+            good("seal", format!("session {id} is {} after all, and was left alone", status.name()))
+        }
+        Err(failure) => {
+            bad("seal", &failure.message, failure.hint.as_deref().unwrap_or("abide doctor --fix"))
+        }
+    }
+}
+
+const fn good(name: &'static str, detail: String) -> Check {
+    Check { name, health: Health::Good, detail, fix: None }
+}
+
+fn weak(name: &'static str, detail: &str, fix: &str) -> Check {
+    Check { name, health: Health::Weak, detail: detail.to_owned(), fix: Some(fix.to_owned()) }
+}
+
+fn bad(name: &'static str, detail: &str, fix: &str) -> Check {
+    Check { name, health: Health::Bad, detail: detail.to_owned(), fix: Some(fix.to_owned()) }
+}

@@ -1,0 +1,60 @@
+//! Which session a person means: an ID, a name, a unique prefix of either, or `@last`.
+
+use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
+
+use crate::{Session, Sessions};
+
+const LAST: &str = "@last";
+const CANDIDATES_SHOWN: usize = 10;
+
+pub(crate) fn find(sessions: &Sessions, wanted: &str) -> Result<Session, Failure> {
+    if let Some(session) = by_id(sessions, wanted) {
+        return Ok(session);
+    }
+    let mut all = sessions.list()?;
+    if wanted == LAST {
+        return all.into_iter().next().ok_or_else(|| nothing(wanted));
+    }
+    // A name is free again once its session is over, so an active one is meant first, then the latest.
+    let named = |s: &Session| s.name() == Some(wanted);
+    let active = all.iter().position(|s| named(s) && s.verdict.status.is_active());
+    if let Some(index) = active.or_else(|| all.iter().position(named)) {
+        return Ok(all.swap_remove(index));
+    }
+    let starts = |text: &str| !wanted.is_empty() && text.starts_with(wanted);
+    all.retain(|s| starts(s.id.as_str()) || s.name().is_some_and(starts));
+    match all.len() {
+        0 => Err(nothing(wanted)),
+        1 => Ok(all.swap_remove(0)),
+        _ => Err(ambiguous(wanted, &all)),
+    }
+}
+
+/// The whole ID needs no look at any other session.
+fn by_id(sessions: &Sessions, wanted: &str) -> Option<Session> {
+    let id = SessionId::parse(wanted)?;
+    let home = sessions.home()?;
+    let there = !matches!(home.session(&id), Err(abide_sys::disk::Untrusted::NotThere));
+    there.then(|| sessions.truth().of(home, &id))
+}
+
+pub(crate) fn nothing(wanted: &str) -> Failure {
+    Failure::new(Code::NoSuchSession, format!("no session `{wanted}`"))
+        .hint("`abide ls -a` lists all sessions")
+        .about(wanted)
+}
+
+fn ambiguous(wanted: &str, candidates: &[Session]) -> Failure {
+    let shown = candidates.iter().take(CANDIDATES_SHOWN).map(|s| match s.name() {
+        Some(name) => format!("{} ({name})", s.id),
+        None => s.id.to_string(),
+    });
+    let mut list = shown.collect::<Vec<_>>().join(", ");
+    if candidates.len() > CANDIDATES_SHOWN {
+        list.push_str(&format!(" and {} more", candidates.len() - CANDIDATES_SHOWN));
+    }
+    Failure::new(Code::Ambiguous, format!("`{wanted}` can mean {} sessions: {list}", candidates.len()))
+        .hint("give more letters, or the whole ID")
+        .about(wanted)
+}

@@ -1,0 +1,60 @@
+//! The one function that closes a session in another's stead. Under a lock, everything is asked again;
+//! exactly one caller closes it, and the bytes never change afterwards.
+
+use abide_core::evidence::{Body, Observer, Outcome, Role, Sealed};
+use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
+use abide_core::status::Status;
+use abide_sys::lock::{self, Holder};
+
+use crate::store::Home;
+use crate::truth::Truth;
+
+/// What became of the attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sealing {
+    /// This caller closed it.
+    Sealed,
+    /// Its end is on record already.
+    WasClosed,
+    /// It is not provably over.
+    NotOver(Status),
+    /// Another sealer is at it.
+    Busy,
+}
+
+/// Records that a session is over when its witness died.
+///
+/// # Errors
+/// If its evidence cannot be written.
+pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing, Failure> {
+    let refused = |error: &std::io::Error| {
+        Failure::io("seal session", id, error)
+            .about(id.as_str())
+            .hint("make its home writable, then run `abide doctor --fix` again")
+    };
+    let dir = home.session(id).map_err(|untrusted| {
+        let message = format!("session {id} cannot be sealed: {}", untrusted.says());
+        Failure::new(Code::UnsafeHome, message).about(id.as_str())
+    })?;
+    let mut writer = dir.write(Role::Sealer, truth.now().boot).map_err(|e| refused(&e))?;
+    if !lock::take(writer.file(), Holder::Sealer).map_err(|e| refused(&e))? {
+        return Ok(Sealing::Busy);
+    }
+    let session = truth.of(home, id);
+    let Some(status) = session.verdict.rule.closing() else {
+        let status = session.verdict.status;
+        return Ok(if status.is_terminal() { Sealing::WasClosed } else { Sealing::NotOver(status) });
+    };
+    let Some(inferred) = session.verdict.outcome else {
+        return Ok(Sealing::NotOver(session.verdict.status));
+    };
+    let sealed = Sealed {
+        status,
+        outcome: Outcome { observed_by: Some(Observer::Sealed), ..inferred },
+        last_seen: session.evidence.record.last.map(|told| told.at),
+    };
+    writer.add(truth.now().at, Body::Sealed(Box::new(sealed))).map_err(|e| refused(&e))?;
+    writer.sync().map_err(|e| refused(&e))?;
+    Ok(Sealing::Sealed)
+}

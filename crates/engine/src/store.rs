@@ -1,0 +1,264 @@
+//! The home and its session directories: what is where, and the one writer of facts.
+//! Reads and appends; judges nothing.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use abide_core::evidence::fold::Evidence;
+use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
+use abide_core::evidence::{Body, Fact, Role, Witness};
+use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
+use abide_core::moment::Moment;
+use abide_core::verdict::is_closed;
+use abide_sys::disk::{self, PrivateDir, Untrusted};
+
+const SESSIONS: &str = "sessions";
+const EVIDENCE: &str = "evidence";
+const OUTCOME: &str = "outcome";
+/// Room kept for facts when the disk is full.
+const RESERVE: u64 = 8 * 1024;
+
+/// A directory that holds sessions.
+#[derive(Debug)]
+pub struct Home {
+    path: PathBuf,
+    sessions: PrivateDir,
+}
+
+impl Home {
+    /// The home at this path; none if there is none yet.
+    ///
+    /// # Errors
+    /// If what stands there is not to be trusted.
+    pub fn open(path: &Path) -> Result<Option<Self>, Failure> {
+        let sessions = PrivateDir::open(path).and_then(|home| home.open_below(SESSIONS));
+        match sessions {
+            Ok(sessions) => Ok(Some(Self { path: path.to_owned(), sessions })),
+            Err(Untrusted::NotThere) => Ok(None),
+            Err(untrusted) => Err(refuse(path, &untrusted)),
+        }
+    }
+
+    /// The home at this path, made if there is none yet.
+    ///
+    /// # Errors
+    /// If it cannot be made or is not to be trusted.
+    pub fn ensure(path: &Path) -> Result<Self, Failure> {
+        let sessions = PrivateDir::ensure(path).and_then(|home| home.ensure_below(SESSIONS));
+        let sessions = sessions.map_err(|untrusted| refuse(path, &untrusted))?;
+        Ok(Self { path: path.to_owned(), sessions })
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The sessions in it, in no order. What does not have the form of an ID is not a session.
+    ///
+    /// # Errors
+    /// If the directory cannot be read.
+    pub fn ids(&self) -> Result<Vec<SessionId>, Failure> {
+        let names = self.sessions.names().map_err(|e| Failure::io("list", &self.path.display(), &e))?;
+        Ok(names.iter().filter_map(|name| SessionId::parse(name.to_str()?)).collect())
+    }
+
+    /// The directory of one session.
+    ///
+    /// # Errors
+    /// If it is not there or not to be trusted.
+    pub fn session(&self, id: &SessionId) -> Result<SessionDir, Untrusted> {
+        let dir = self.sessions.open_below(id.as_str())?;
+        Ok(SessionDir { dir })
+    }
+
+    /// Makes the directory of a new session, with an empty log and an empty slot.
+    ///
+    /// # Errors
+    /// If the ID is taken or there is no room.
+    pub fn create(&self, id: &SessionId) -> Result<SessionDir, Failure> {
+        let failed = |e: &std::io::Error| Failure::io("create session", id, e).about(id.as_str());
+        let dir =
+            self.sessions.ensure_below(id.as_str()).map_err(|untrusted| refuse(&self.path, &untrusted))?;
+        dir.create_slot(OUTCOME).map_err(|e| failed(&e))?;
+        dir.create_log(EVIDENCE, RESERVE).map_err(|e| failed(&e))?;
+        Ok(SessionDir { dir })
+    }
+}
+
+fn refuse(path: &Path, untrusted: &Untrusted) -> Failure {
+    let path = path.display();
+    let message = format!("home {path} cannot be used: {}", untrusted.says());
+    match untrusted {
+        Untrusted::Foreign(_) => Failure::new(Code::Permission, message)
+            .hint("ask as its owner, or choose another home with --home"),
+        Untrusted::Open(_) => Failure::new(Code::UnsafeHome, message).hint(format!("chmod go-w {path}")),
+        Untrusted::NotThere | Untrusted::NotADirectory => {
+            Failure::new(Code::UnsafeHome, message).hint("choose a real directory with --home or ABIDE_HOME")
+        }
+        Untrusted::Io(error) => Failure::io("use home", &path, error),
+    }
+}
+
+/// The directory of one session.
+#[derive(Debug)]
+pub struct SessionDir {
+    dir: PrivateDir,
+}
+
+impl SessionDir {
+    /// Reads the evidence. What cannot be read is damage in it, never an error.
+    #[must_use]
+    pub fn read(&self) -> Reading<'_> {
+        self.read_until(i64::MAX)
+    }
+
+    /// Reads the evidence that was written up to an instant of wall time.
+    #[must_use]
+    pub fn read_until(&self, wall: i64) -> Reading<'_> {
+        let (scanner, log) = (Scanner::default(), Evidence::default());
+        let mut reading = Reading { dir: self, until: wall, file: None, scanner, log };
+        match self.dir.read(EVIDENCE) {
+            Ok(file) => {
+                reading.file = Some(file);
+                reading.more();
+            }
+            Err(error) => reading.log.damaged(unreadable(&error)),
+        }
+        reading
+    }
+
+    /// Opens the evidence for a witness to add to.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, role: Role, boot: u32) -> std::io::Result<Writer> {
+        let file = self.dir.append(EVIDENCE)?;
+        let witness = Witness { role, pid: std::process::id(), boot };
+        Ok(Writer { file, witness, seq: 0 })
+    }
+
+    /// Writes the guard's word on the end into the slot.
+    ///
+    /// # Errors
+    /// If the disk itself fails.
+    pub fn fill_slot(&self, fact: &Fact) -> std::io::Result<()> {
+        self.dir.open_slot(OUTCOME)?.fill(&encode(fact)?)
+    }
+
+    fn slot(&self) -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        disk::read_pieces(&mut self.dir.read(OUTCOME)?, |piece| {
+            let room = disk::Slot::SIZE.saturating_sub(bytes.len());
+            bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+        })?;
+        Ok(bytes)
+    }
+}
+
+/// Evidence being read: the file stays open, so that what is added later is read from there on.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    dir: &'a SessionDir,
+    /// Facts of a later wall time are left out.
+    until: i64,
+    file: Option<File>,
+    scanner: Scanner,
+    log: Evidence,
+}
+
+impl Reading<'_> {
+    /// Reads what was added since. True if there was anything.
+    pub fn more(&mut self) -> bool {
+        let Some(file) = &mut self.file else {
+            return false;
+        };
+        let (scanner, log, until) = (&mut self.scanner, &mut self.log, self.until);
+        let mut take = |offset, found: Found| {
+            if found.is_by(until) {
+                log.add(offset, found);
+            }
+        };
+        match disk::read_pieces(file, |piece| scanner.feed(piece, &mut take)) {
+            Ok(added) => added > 0,
+            Err(error) => {
+                self.log.damaged(unreadable(&error));
+                self.file = None;
+                false
+            }
+        }
+    }
+
+    /// The evidence as read so far, the slot included where the log holds no end.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        let mut evidence = self.log.clone();
+        let until = self.until;
+        self.scanner.clone().finish(&mut |offset, found| {
+            if found.is_by(until) {
+                evidence.add(offset, found);
+            }
+        });
+        if evidence.record.facts == 0 && !evidence.is_damaged() {
+            evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Empty });
+        }
+        let has_slot = evidence.helpers.guarded.is_some() || evidence.beginning.launched.is_some();
+        if has_slot && !is_closed(&evidence) {
+            evidence.add_slot(self.dir.slot().ok().as_deref(), self.until);
+        }
+        evidence
+    }
+
+    /// Whether the file ends within a line: torn, or still being written.
+    #[must_use]
+    pub const fn is_mid_line(&self) -> bool {
+        self.scanner.is_mid_line()
+    }
+
+    /// The open file, to ask its locks.
+    #[must_use]
+    pub const fn file(&self) -> Option<&File> {
+        self.file.as_ref()
+    }
+}
+
+fn unreadable(error: &std::io::Error) -> Damage {
+    let flaw = Flaw::Unreadable(error.raw_os_error().unwrap_or(0));
+    Damage { offset: 0, length: 0, flaw }
+}
+
+/// One witness' pen.
+#[derive(Debug)]
+pub struct Writer {
+    file: File,
+    witness: Witness,
+    seq: u64,
+}
+
+impl Writer {
+    /// Appends one fact with one write.
+    ///
+    /// # Errors
+    /// If it is not wholly on record; then its number is used again.
+    pub fn add(&mut self, at: Moment, body: Body) -> std::io::Result<Fact> {
+        let fact = Fact { witness: self.witness, seq: self.seq + 1, at, body };
+        disk::append(&self.file, &encode(&fact)?)?;
+        self.seq += 1;
+        Ok(fact)
+    }
+
+    /// Waits until all of it is on the disk.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn sync(&self) -> std::io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// The open file, to hold locks on.
+    #[must_use]
+    pub const fn file(&self) -> &File {
+        &self.file
+    }
+}

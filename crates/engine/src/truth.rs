@@ -1,0 +1,166 @@
+//! Evidence + kernel -> what is true of a session now, or was at an instant. The only caller of the probe.
+//! Reads in an order that cannot lie: whoever was found dead had written all it would ever write.
+
+use std::fs::File;
+
+use abide_core::evidence::fold::Evidence;
+use abide_core::evidence::frame::{Damage, Flaw};
+use abide_core::id::SessionId;
+use abide_core::identity::{Doubt, Here, Identity, Liveness, Lock};
+use abide_core::moment::Moment;
+use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, program_of};
+use abide_sys::lock::{self, Holder};
+use abide_sys::probe::Probe;
+use abide_sys::{clock, disk};
+
+use crate::store::{Home, Reading};
+
+/// How often evidence is read again because it grew, or because its end was being written.
+const ROUNDS: u32 = 64;
+
+/// Asks the kernel, and derives verdicts.
+#[derive(Debug)]
+pub struct Truth {
+    probe: Probe,
+}
+
+/// A session as it was found, with the proof.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub id: SessionId,
+    pub evidence: Evidence,
+    pub seen: Seen,
+    pub verdict: Verdict,
+    pub asked: Now,
+}
+
+impl Truth {
+    #[must_use]
+    pub fn new() -> Self {
+        Self { probe: Probe::new() }
+    }
+
+    /// Where we are.
+    #[must_use]
+    pub const fn here(&self) -> &Here {
+        self.probe.here()
+    }
+
+    /// The identity of a living process.
+    ///
+    /// # Errors
+    /// If not enough can be learnt to know it again.
+    pub fn identify(&self, pid: u32) -> Result<Identity, Doubt> {
+        self.probe.identify(pid)
+    }
+
+    /// Is this very process alive?
+    #[must_use]
+    pub fn is_alive(&self, who: &Identity) -> Liveness {
+        self.liveness(Some(who), Lock::Silent)
+    }
+
+    /// This instant, as verdicts want it.
+    #[must_use]
+    pub fn now(&self) -> Now {
+        Now { at: clock::now(), boot: self.here().boot.map_or(0, |boot| boot.short()) }
+    }
+
+    /// What is true of a session now.
+    #[must_use]
+    pub fn of(&self, home: &Home, id: &SessionId) -> Session {
+        let (evidence, seen) = match home.session(id) {
+            Ok(dir) => self.settle(&mut dir.read()),
+            Err(untrusted) => {
+                let mut evidence = Evidence::default();
+                evidence.damaged(unopened(&untrusted));
+                let seen = self.look(&evidence, None);
+                (evidence, seen)
+            }
+        };
+        let asked = self.now();
+        Session { id: id.clone(), verdict: derive(&evidence, &seen, asked), evidence, seen, asked }
+    }
+
+    /// What was true of a session at an instant, as far as anyone can prove it.
+    #[must_use]
+    pub fn at(&self, home: &Home, id: &SessionId, wall: i64) -> Session {
+        let present = self.of(home, id);
+        let past = match home.session(id) {
+            Ok(dir) => dir.read_until(wall).evidence(),
+            Err(_) => Evidence::default(),
+        };
+        let seen = hindsight(&past, &present.evidence, &present.seen);
+        let asked = Now { at: Moment { wall, boot: 0 }, boot: 0 };
+        Session { id: id.clone(), verdict: derive(&past, &seen, asked), evidence: past, seen, asked }
+    }
+
+    /// Reads and looks until what was read is at least as new as any death that was seen.
+    fn settle(&self, reading: &mut Reading<'_>) -> (Evidence, Seen) {
+        let mut round = 0;
+        loop {
+            let evidence = reading.evidence();
+            let seen = self.look(&evidence, reading.file());
+            let someone_dead = seen.guard.is_dead() || seen.host.is_dead() || seen.program.is_dead();
+            let being_written = reading.is_mid_line() && round < ROUNDS;
+            let rests_on_reading = someone_dead && !is_closed(&evidence);
+            round += 1;
+            if round > ROUNDS || !(being_written || rests_on_reading) {
+                return (evidence, seen);
+            }
+            if !reading.more() && !being_written {
+                // Nothing was added after the deaths were seen, except perhaps to the slot.
+                return (reading.evidence(), seen);
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn look(&self, evidence: &Evidence, file: Option<&File>) -> Seen {
+        let guard = evidence.helpers.guarded.as_ref().map(|told| &told.body.guard);
+        let host = evidence.helpers.hosted.as_ref().map(|told| &told.body.host);
+        let owner = evidence.work.turn.as_ref().and_then(|told| told.body.owner.as_ref());
+        // The program first: a guard that is found alive afterwards was alive when its program was found dead.
+        let program = self.liveness(program_of(evidence), Lock::Silent);
+        Seen {
+            program,
+            guard: self.liveness(guard, ask(evidence, file, Holder::Guard)),
+            host: self.liveness(host, ask(evidence, file, Holder::Host)),
+            owner: self.liveness(owner, Lock::Silent),
+        }
+    }
+
+    fn liveness(&self, who: Option<&Identity>, lock: Lock) -> Liveness {
+        match (who, lock) {
+            (Some(who), lock) => self.probe.liveness(who, lock),
+            (None, Lock::Held) => Liveness::Alive(None),
+            (None, Lock::Silent) => Liveness::Unknown(Doubt::NoIdentity),
+        }
+    }
+}
+
+impl Default for Truth {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A lock speaks only on the very file that the guard recorded.
+fn ask(evidence: &Evidence, file: Option<&File>, holder: Holder) -> Lock {
+    let recorded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
+    match file {
+        Some(file) if recorded.is_some() && disk::file_id(file).ok() == recorded => lock::ask(file, holder),
+        Some(_) | None => Lock::Silent,
+    }
+}
+
+fn unopened(untrusted: &disk::Untrusted) -> Damage {
+    let flaw = match untrusted {
+        disk::Untrusted::NotADirectory | disk::Untrusted::Foreign(_) | disk::Untrusted::Open(_) => {
+            Flaw::Untrusted
+        }
+        disk::Untrusted::NotThere => Flaw::Empty,
+        disk::Untrusted::Io(error) => Flaw::Unreadable(error.raw_os_error().unwrap_or(0)),
+    };
+    Damage { offset: 0, length: 0, flaw }
+}
