@@ -114,6 +114,8 @@ impl Stat {
         let parent = fields.next()?.parse().ok()?;
         let threads = fields.nth(15)?.parse().ok()?;
         let start_ticks = fields.nth(1)?.parse().ok()?;
+        // A number is whole only if something stands behind it.
+        fields.next()?;
         Some(Self { letter, parent, threads, start_ticks })
     }
 

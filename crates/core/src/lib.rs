@@ -3,8 +3,10 @@
 
 pub mod evidence;
 pub mod failure;
+pub mod guard;
 pub mod id;
 pub mod identity;
 pub mod moment;
+pub mod recording;
 pub mod status;
 pub mod verdict;

@@ -226,14 +226,16 @@ fn open_session(evidence: &Evidence, seen: &Seen) -> Rule {
     }
 }
 
-/// The gate was never reached. It opens only after `launched` is written, so nothing can have run.
+/// No process at the gate is on record. It opens only after `launched` is written, so without that nothing can
+/// have run; a launch that names no process may have got through.
 fn unborn_session(evidence: &Evidence, seen: &Seen) -> Rule {
     if evidence.helpers.guarded.is_none() {
         return Rule::NoBeginning;
     }
     match presence(evidence, true, seen.guard) {
         Presence::Alive => Rule::Launching,
-        Presence::Dead => Rule::NeverRan,
+        Presence::Dead if evidence.beginning.launched.is_none() => Rule::NeverRan,
+        Presence::Dead => Rule::CannotTell,
         Presence::Unknown => Rule::CannotTell,
     }
 }

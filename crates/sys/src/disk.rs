@@ -148,6 +148,47 @@ impl PrivateDir {
         self.file(name, OFlags::RDWR).map(Slot)
     }
 
+    /// Makes a FIFO: what waiters block on while somebody holds its other end.
+    ///
+    /// # Errors
+    /// If it is there already or cannot be made.
+    pub fn create_fifo(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::mknodat(&self.0, name, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+    }
+
+    /// Opens a FIFO to wait on, without waiting for anyone to hold it.
+    ///
+    /// # Errors
+    /// If it is not a FIFO that may be read.
+    pub fn wait_on_fifo(&self, name: &str) -> io::Result<File> {
+        self.fifo(name, OFlags::RDONLY)
+    }
+
+    /// Holds a FIFO, so that those who wait on it go on waiting.
+    ///
+    /// # Errors
+    /// If it is not a FIFO that may be written.
+    pub fn hold_fifo(&self, name: &str) -> io::Result<File> {
+        self.fifo(name, OFlags::RDWR)
+    }
+
+    /// Removes a file or an empty directory.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
+            Err(Errno::ISDIR) => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?),
+            answer => Ok(answer?),
+        }
+    }
+
+    /// A directory that was opened and trusted by whoever started us.
+    #[must_use]
+    pub const fn from_trusted(dir: OwnedFd) -> Self {
+        Self(dir)
+    }
+
     /// Gives what stands under `from` the name `to`, unless that name is taken: then false, and nothing changes.
     ///
     /// # Errors
@@ -173,6 +214,16 @@ impl PrivateDir {
         }
     }
 
+    fn fifo(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        use std::os::unix::fs::FileTypeExt;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
+        if !file.metadata()?.file_type().is_fifo() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a FIFO"));
+        }
+        Ok(file)
+    }
+
     fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = File::from(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?);
@@ -181,6 +232,12 @@ impl PrivateDir {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         Ok(file)
+    }
+}
+
+impl AsFd for PrivateDir {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

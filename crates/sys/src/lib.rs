@@ -3,5 +3,10 @@
 
 pub mod clock;
 pub mod disk;
+#[cfg(all(feature = "drill", target_os = "linux"))]
+pub mod drill;
 pub mod lock;
 pub mod probe;
+pub mod pty;
+pub mod signal;
+pub mod spawn;

@@ -11,6 +11,8 @@ use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
 
+use std::os::fd::OwnedFd;
+
 use abide_core::identity::{Doubt, Here, Identity, Liveness, Lock, judge};
 
 /// Which of the kernel's means are used. All by default; tests switch some off to see the fallbacks.
@@ -18,6 +20,15 @@ use abide_core::identity::{Doubt, Here, Identity, Liveness, Lock, judge};
 pub struct Means {
     pub pidfd: bool,
     pub pidfs: bool,
+}
+
+/// A process below another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descendant {
+    pub pid: u32,
+    pub parent: u32,
+    /// Its arguments, as it shows them.
+    pub command: Vec<String>,
 }
 
 /// Asks the kernel about processes. Made once: where we are does not change while we run.
@@ -51,6 +62,25 @@ impl Probe {
         judge(want, &self.here, &system::look(self.means, want.pid), lock)
     }
 
+    /// Takes hold of this very process, to signal it or to wait for its end.
+    ///
+    /// # Errors
+    /// Says what it is instead of provably alive.
+    pub fn hold(&self, want: &Identity) -> Result<OwnedFd, Liveness> {
+        let pidfd = system::hold(want.pid).ok_or_else(|| self.liveness(want, Lock::Silent))?;
+        // Asked after the hold: if the process is alive now, the hold is on it and not on a later one.
+        match self.liveness(want, Lock::Silent) {
+            Liveness::Alive(_) => Ok(pidfd),
+            not_alive @ (Liveness::Dead(_) | Liveness::Unknown(_)) => Err(not_alive),
+        }
+    }
+
+    /// Every process that descends from this one, as `/proc` tells.
+    #[must_use]
+    pub fn descendants(&self, of: u32) -> Vec<Descendant> {
+        system::descendants(of)
+    }
+
     /// The identity of a process that is alive now.
     ///
     /// # Errors
@@ -75,6 +105,8 @@ impl Default for Probe {
 #[cfg(test)]
 mod tests {
     use super::{Means, elsewhere};
+    use std::os::fd::OwnedFd;
+
     use abide_core::identity::{Doubt, Sighting};
 
     #[test]

@@ -146,21 +146,18 @@ impl Evidence {
     }
 
     fn check_sequence(&mut self, offset: u64, fact: &Fact) {
-        let known = self.record.witnesses.iter_mut().find(|(witness, _)| *witness == fact.witness);
-        let expected = match known {
-            Some((_, last)) => {
-                let expected = *last + 1;
-                *last = fact.seq;
-                expected
-            }
-            None => {
-                if self.record.witnesses.len() < WITNESSES_KEPT {
-                    self.record.witnesses.push((fact.witness, fact.seq));
-                }
+        let witnesses = &mut self.record.witnesses;
+        let has_room = witnesses.len() < WITNESSES_KEPT;
+        let expected = match witnesses.iter_mut().find(|(witness, _)| *witness == fact.witness) {
+            Some((_, last)) => std::mem::replace(last, fact.seq).saturating_add(1),
+            None if has_room => {
+                witnesses.push((fact.witness, fact.seq));
                 1
             }
+            // Beyond those kept, nobody's count can be followed.
+            None => fact.seq,
         };
-        if fact.seq > expected && self.record.witnesses.len() < WITNESSES_KEPT {
+        if fact.seq > expected {
             self.damaged(Damage { offset, length: 0, flaw: Flaw::Gap });
         }
     }

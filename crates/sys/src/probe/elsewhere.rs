@@ -2,7 +2,9 @@
 
 use abide_core::identity::{Doubt, Here, Identity, Sighting};
 
-use super::Means;
+use std::os::fd::OwnedFd;
+
+use super::{Descendant, Means};
 
 pub(super) const fn here() -> Here {
     Here { machine: None, boot: None, pid_ns: None, time_ns: None }
@@ -18,4 +20,12 @@ pub(super) const fn identify(_: &Here, _: Means, _: u32) -> Result<Identity, Dou
 
 pub(super) const fn parent(_: u32) -> Option<u32> {
     None
+}
+
+pub(super) const fn hold(_: u32) -> Option<OwnedFd> {
+    None
+}
+
+pub(super) const fn descendants(_: u32) -> Vec<Descendant> {
+    Vec::new()
 }

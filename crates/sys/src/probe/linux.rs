@@ -10,7 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 
-use super::Means;
+use super::{Descendant, Means};
 use crate::clock;
 
 const PIDFS_MAGIC: u64 = 0x5049_4446;
@@ -82,6 +82,35 @@ pub(super) fn identify(here: &Here, means: Means, pid: u32) -> Result<Identity, 
 
 pub(super) fn parent(pid: u32) -> Option<u32> {
     read_stat(pid).ok().map(|stat| stat.parent)
+}
+
+pub(super) fn hold(pid: u32) -> Option<OwnedFd> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    pidfd_open(pid, PidfdFlags::empty()).ok()
+}
+
+pub(super) fn descendants(of: u32) -> Vec<Descendant> {
+    let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut others: Vec<_> = pids.filter_map(|pid| parent(pid).map(|parent| (pid, parent))).collect();
+    let mut family = vec![of];
+    let mut found = Vec::new();
+    while let Some(elder) = family.pop() {
+        others.retain(|&(pid, parent)| {
+            if parent == elder {
+                family.push(pid);
+                found.push(Descendant { pid, parent, command: command(pid) });
+            }
+            parent != elder
+        });
+    }
+    found
+}
+
+fn command(pid: u32) -> Vec<String> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    line.split(|&b| b == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
 }
 
 fn open_pidfd(means: Means, pid: Pid) -> Result<OwnedFd, Errno> {

@@ -1,0 +1,328 @@
+//! The guard's state machine: what to do when the program ends, a stop is asked for, or time is up.
+//! Decides; the loop in `engine::guard` obeys. Time is an argument, in ms of boot time.
+
+use crate::evidence::{Cause, How, Resources};
+
+/// What the guard is told at its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Orders {
+    /// The signals that ask the program to end, politest first; `KILL` follows by itself.
+    pub asking: Vec<i32>,
+    pub timeout_at: Option<u64>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// Somebody asked for the session's end, with this much patience at each step.
+    StopAsked { grace_ms: u64 },
+    /// The program was reaped.
+    ProgramEnded { how: How, resources: Resources },
+    /// All that the terminal held is on record.
+    Drained,
+    /// The outcome is on record, or could not be written.
+    EndRecorded { done: bool },
+    /// No process of the session is left.
+    TreeEmpty,
+    /// Time has passed.
+    Woke,
+}
+
+/// What to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Send the program this signal; record it first.
+    SignalProgram(i32),
+    /// Send every process that is left of the session this signal; record it first.
+    SignalTree(i32),
+    /// Read what the terminal still holds.
+    Drain,
+    /// Put the outcome on record.
+    RecordEnd { how: How, resources: Resources, cause: Option<Cause> },
+    /// Say whether any process of the session is left.
+    CountTree,
+    /// Come back at this time at the latest.
+    WakeAt(u64),
+    /// All is done.
+    Finish,
+}
+
+const TERM: i32 = 15;
+const KILL: i32 = 9;
+/// How long what is left of a tree may take to end before it is killed, and to die before it is named.
+const SWEEP_MS: u64 = 2_000;
+/// How long to wait before writing the outcome is tried again.
+const RETRY_MS: u64 = 250;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// `asked` of the polite signals were sent; then comes the kill.
+    Stopping {
+        asked: usize,
+        grace_ms: u64,
+        next_at: u64,
+    },
+    Draining {
+        how: How,
+        resources: Resources,
+    },
+    Recording {
+        how: How,
+        resources: Resources,
+        retry_at: Option<u64>,
+    },
+    /// The program is gone; what is left of its tree was sent this signal.
+    Sweeping {
+        signal: i32,
+        until: u64,
+    },
+    Done,
+}
+
+/// The guard's mind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    orders: Orders,
+    phase: Phase,
+    /// Why the end was sought, if it was.
+    cause: Option<Cause>,
+}
+
+impl Guard {
+    #[must_use]
+    pub const fn new(orders: Orders) -> Self {
+        Self { orders, phase: Phase::Running, cause: None }
+    }
+
+    /// When to come back if nothing happens.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Running => self.orders.timeout_at,
+            Phase::Stopping { next_at, .. } => Some(next_at),
+            Phase::Recording { retry_at, .. } => retry_at,
+            Phase::Sweeping { until, .. } => Some(until),
+            Phase::Draining { .. } | Phase::Done => None,
+        }
+    }
+
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    /// Decides.
+    #[must_use = "effects are orders; dropping them loses a signal or a record"]
+    pub fn handle(&mut self, now: u64, input: Input) -> Vec<Effect> {
+        let (next, effects) = match (self.phase, input) {
+            (Phase::Running, Input::StopAsked { grace_ms }) => {
+                self.cause = Some(Cause::Asked);
+                self.ask(now, 0, grace_ms)
+            }
+            (Phase::Running, Input::Woke) if self.orders.timeout_at.is_some_and(|at| at <= now) => {
+                self.cause = Some(Cause::Timeout);
+                self.ask(now, 0, SWEEP_MS)
+            }
+            // Whoever asks again with less patience is heard.
+            (Phase::Stopping { asked, grace_ms, next_at }, Input::StopAsked { grace_ms: new }) => {
+                let (grace_ms, next_at) = (grace_ms.min(new), next_at.min(now.saturating_add(new)));
+                (Phase::Stopping { asked, grace_ms, next_at }, vec![Effect::WakeAt(next_at)])
+            }
+            (Phase::Stopping { asked, grace_ms, next_at }, Input::Woke) if next_at <= now => {
+                self.ask(now, asked, grace_ms)
+            }
+            (Phase::Running | Phase::Stopping { .. }, Input::ProgramEnded { how, resources }) => {
+                (Phase::Draining { how, resources }, vec![Effect::Drain])
+            }
+            (Phase::Draining { how, resources }, Input::Drained) => self.record(how, resources),
+            (Phase::Recording { how, resources, .. }, Input::EndRecorded { done: false }) => {
+                let retry_at = now.saturating_add(RETRY_MS);
+                (
+                    Phase::Recording { how, resources, retry_at: Some(retry_at) },
+                    vec![Effect::WakeAt(retry_at)],
+                )
+            }
+            (Phase::Recording { how, resources, retry_at: Some(at) }, Input::Woke) if at <= now => {
+                self.record(how, resources)
+            }
+            (Phase::Recording { .. }, Input::EndRecorded { done: true }) => match self.cause {
+                Some(_) => sweep(now, TERM),
+                None => (Phase::Done, vec![Effect::Finish]),
+            },
+            (Phase::Sweeping { .. }, Input::TreeEmpty) => (Phase::Done, vec![Effect::Finish]),
+            (Phase::Sweeping { signal, until }, Input::Woke) if until <= now => match signal {
+                TERM => sweep(now, KILL),
+                _ => (Phase::Done, vec![Effect::Finish]),
+            },
+            (
+                _,
+                Input::StopAsked { .. }
+                | Input::ProgramEnded { .. }
+                | Input::Drained
+                | Input::EndRecorded { .. }
+                | Input::TreeEmpty
+                | Input::Woke,
+            ) => return Vec::new(),
+        };
+        self.phase = next;
+        effects
+    }
+
+    /// The next step of the ladder: the polite signals in turn, then the kill, again and again.
+    fn ask(&self, now: u64, asked: usize, grace_ms: u64) -> (Phase, Vec<Effect>) {
+        let signal = self.orders.asking.get(asked).copied().unwrap_or(KILL);
+        let next_at = now.saturating_add(grace_ms);
+        let effects = vec![Effect::SignalProgram(signal), Effect::WakeAt(next_at)];
+        (Phase::Stopping { asked: asked.saturating_add(1), grace_ms, next_at }, effects)
+    }
+
+    fn record(&self, how: How, resources: Resources) -> (Phase, Vec<Effect>) {
+        let effects = vec![Effect::RecordEnd { how, resources, cause: self.cause }];
+        (Phase::Recording { how, resources, retry_at: None }, effects)
+    }
+}
+
+fn sweep(now: u64, signal: i32) -> (Phase, Vec<Effect>) {
+    let until = now.saturating_add(SWEEP_MS);
+    let effects = vec![Effect::SignalTree(signal), Effect::CountTree, Effect::WakeAt(until)];
+    (Phase::Sweeping { signal, until }, effects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USED: Resources = Resources { wall_ms: 0, user_ms: 0, system_ms: 0, peak_kib: 0 };
+    const EXIT_0: How = How::Exited { code: 0 };
+
+    fn ended(how: How) -> Input {
+        Input::ProgramEnded { how, resources: USED }
+    }
+
+    fn short(effect: Effect) -> String {
+        match effect {
+            Effect::SignalProgram(signal) => format!("program:{signal}"),
+            Effect::SignalTree(signal) => format!("tree:{signal}"),
+            Effect::Drain => "drain".to_owned(),
+            Effect::RecordEnd { how, cause, .. } => format!("record:{how:?}:{cause:?}"),
+            Effect::CountTree => "count".to_owned(),
+            Effect::WakeAt(at) => format!("wake:{at}"),
+            Effect::Finish => "finish".to_owned(),
+        }
+    }
+
+    fn check(orders: Orders, inputs: &[(u64, Input)], expected: &[&str]) {
+        let mut guard = Guard::new(orders);
+        let effects = inputs.iter().flat_map(|&(now, input)| guard.handle(now, input));
+        assert_eq!(effects.map(short).collect::<Vec<_>>(), expected);
+    }
+
+    fn plain() -> Orders {
+        Orders { asking: vec![TERM], timeout_at: None }
+    }
+
+    #[test]
+    fn an_end_is_drained_then_recorded_then_all_is_done() {
+        check(
+            plain(),
+            &[(1, ended(EXIT_0)), (2, Input::Drained), (3, Input::EndRecorded { done: true })],
+            &["drain", "record:Exited { code: 0 }:None", "finish"],
+        );
+    }
+
+    #[test]
+    fn stop_escalates_to_kill_after_the_grace_and_sweeps_the_tree() {
+        let killed = How::Signaled { signal: 9, core: false };
+        check(
+            plain(),
+            &[
+                (10, Input::StopAsked { grace_ms: 100 }),
+                (50, Input::Woke),
+                (110, Input::Woke),
+                (111, ended(killed)),
+                (112, Input::Drained),
+                (113, Input::EndRecorded { done: true }),
+                (2113, Input::Woke),
+                (2114, Input::TreeEmpty),
+            ],
+            &[
+                "program:15",
+                "wake:110",
+                "program:9",
+                "wake:210",
+                "drain",
+                "record:Signaled { signal: 9, core: false }:Some(Asked)",
+                "tree:15",
+                "count",
+                "wake:2113",
+                "tree:9",
+                "count",
+                "wake:4113",
+                "finish",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_polite_signal_comes_before_term() {
+        check(
+            Orders { asking: vec![2, TERM], timeout_at: None },
+            &[(0, Input::StopAsked { grace_ms: 10 }), (10, Input::Woke), (20, Input::Woke)],
+            &["program:2", "wake:10", "program:15", "wake:20", "program:9", "wake:30"],
+        );
+    }
+
+    #[test]
+    fn asking_again_with_less_patience_shortens_the_wait() {
+        check(
+            plain(),
+            &[
+                (0, Input::StopAsked { grace_ms: 10_000 }),
+                (5, Input::StopAsked { grace_ms: 10 }),
+                (15, Input::Woke),
+            ],
+            &["program:15", "wake:10000", "wake:15", "program:9", "wake:25"],
+        );
+    }
+
+    #[test]
+    fn time_being_up_is_a_stop_with_its_own_cause() {
+        check(
+            Orders { asking: vec![TERM], timeout_at: Some(100) },
+            &[(99, Input::Woke), (100, Input::Woke), (101, ended(EXIT_0)), (102, Input::Drained)],
+            &["program:15", "wake:2100", "drain", "record:Exited { code: 0 }:Some(Timeout)"],
+        );
+    }
+
+    #[test]
+    fn an_outcome_that_cannot_be_written_is_tried_again() {
+        check(
+            plain(),
+            &[
+                (0, ended(EXIT_0)),
+                (0, Input::Drained),
+                (0, Input::EndRecorded { done: false }),
+                (249, Input::Woke),
+                (250, Input::Woke),
+                (251, Input::EndRecorded { done: true }),
+            ],
+            &[
+                "drain",
+                "record:Exited { code: 0 }:None",
+                "wake:250",
+                "record:Exited { code: 0 }:None",
+                "finish",
+            ],
+        );
+    }
+
+    #[test]
+    fn nothing_is_signalled_after_the_program_ended_unless_a_stop_was_asked_for() {
+        check(
+            plain(),
+            &[(0, ended(EXIT_0)), (1, Input::StopAsked { grace_ms: 5 }), (2, Input::Drained)],
+            &["drain", "record:Exited { code: 0 }:None"],
+        );
+    }
+}

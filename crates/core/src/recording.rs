@@ -1,0 +1,233 @@
+//! The recording: raw bytes of the terminal and what else happened to it, as checksummed frames.
+//! A reader takes any bytes, serves every sound frame, and locates what is damaged. docs/recording.md tells others.
+
+use crate::evidence::Size;
+
+/// The first bytes of every frame: what a reader looks for after damage.
+pub const MARK: [u8; 4] = [0xAB, b'i', b'd', 0x01];
+/// Mark, kind, three bytes of nothing, length, time, position, checksum.
+pub const HEADER: usize = 32;
+/// No writer makes longer frames.
+pub const LONGEST: usize = 1 << 20;
+
+macro_rules! kinds {
+    ($($kind:ident $byte:literal $doc:literal,)+) => {
+        /// What an entry is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Kind { $(#[doc = $doc] $kind = $byte,)+ }
+
+        impl Kind {
+            #[must_use]
+            pub const fn from_byte(byte: u8) -> Option<Self> {
+                match byte { $($byte => Some(Self::$kind),)+ _ => None }
+            }
+        }
+    };
+}
+
+kinds! {
+    Start b'h' "The first entry: JSON about the session and its clocks.",
+    Output b'o' "What the program showed, or wrote to its standard output.",
+    Errors b'e' "What a program without a terminal wrote to its standard error.",
+    Input b'i' "What a client typed: its id and sequence number, then the bytes.",
+    Hidden b'p' "What was typed at a password prompt: only how many bytes.",
+    Answer b'a' "What the host answered to a query of the program's.",
+    Resize b'r' "The terminal's new size: columns and rows.",
+    Mark b'm' "A name for this instant.",
+    Cut b'c' "Frames before this place could not be written: how many bytes of output, and why.",
+}
+
+/// One element of the recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry<'a> {
+    pub kind: Kind,
+    /// Microseconds of boot time.
+    pub time: u64,
+    /// How many bytes of output and errors came before it.
+    pub position: u64,
+    pub payload: &'a [u8],
+}
+
+/// The header that goes before the payload. `LONGEST` is the caller's to keep.
+#[must_use]
+pub fn header(entry: &Entry<'_>) -> [u8; HEADER] {
+    let mut bytes = [0; HEADER];
+    bytes[..4].copy_from_slice(&MARK);
+    bytes[4] = entry.kind as u8;
+    bytes[8..12].copy_from_slice(&(entry.payload.len() as u32).to_le_bytes());
+    bytes[12..20].copy_from_slice(&entry.time.to_le_bytes());
+    bytes[20..28].copy_from_slice(&entry.position.to_le_bytes());
+    let sum = checksum(&bytes, entry.payload);
+    bytes[28..].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&header[4..28]);
+    hasher.update(payload);
+    hasher.finalize()
+}
+
+/// The payload of a resize.
+#[must_use]
+pub fn resize_payload(size: Size) -> [u8; 4] {
+    let ([a, b], [c, d]) = (size.cols.to_le_bytes(), size.rows.to_le_bytes());
+    [a, b, c, d]
+}
+
+/// The inverse of `resize_payload`.
+#[must_use]
+pub fn parse_resize(payload: &[u8]) -> Option<Size> {
+    let &[a, b, c, d] = payload else { return None };
+    Some(Size { cols: u16::from_le_bytes([a, b]), rows: u16::from_le_bytes([c, d]) })
+}
+
+/// What the next bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next<'a> {
+    /// A sound entry; with its header it takes this many bytes.
+    Entry(Entry<'a>, usize),
+    /// A sound frame of a kind that a later abide knows.
+    Other(usize),
+    /// Not a frame: this many bytes, up to the next mark or to where one may begin.
+    Damage(usize),
+    /// At least this many more bytes are needed to tell.
+    More(usize),
+}
+
+/// Looks at the beginning of `bytes`, which must be where a frame begins or damage does.
+#[must_use]
+pub fn next(bytes: &[u8]) -> Next<'_> {
+    let known = bytes.len().min(MARK.len());
+    if bytes[..known] != MARK[..known] {
+        return Next::Damage(skip(bytes));
+    }
+    let Some(head) = bytes.first_chunk::<HEADER>() else {
+        return Next::More(HEADER - bytes.len());
+    };
+    let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| head[at + i]));
+    let length = u32::from_le_bytes(std::array::from_fn(|i| head[8 + i])) as usize;
+    if length > LONGEST {
+        return Next::Damage(skip(bytes));
+    }
+    let Some(payload) = bytes.get(HEADER..HEADER + length) else {
+        return Next::More(HEADER + length - bytes.len());
+    };
+    if head[28..] != checksum(head, payload).to_le_bytes() {
+        return Next::Damage(skip(bytes));
+    }
+    match Kind::from_byte(head[4]) {
+        Some(kind) => {
+            Next::Entry(Entry { kind, time: number(12), position: number(20), payload }, HEADER + length)
+        }
+        None => Next::Other(HEADER + length),
+    }
+}
+
+/// As `next`, where no more bytes will come: a frame that is not all there is damage.
+#[must_use]
+pub fn next_at_end(bytes: &[u8]) -> Next<'_> {
+    match next(bytes) {
+        Next::More(_) => Next::Damage(skip(bytes)),
+        whole @ (Next::Entry(..) | Next::Other(_) | Next::Damage(_)) => whole,
+    }
+}
+
+/// How far it is from the beginning of damage to the next possible mark.
+fn skip(bytes: &[u8]) -> usize {
+    let rest = bytes.get(1..).unwrap_or_default();
+    let begins = |at: usize| {
+        let tail = &rest[at..];
+        let known = tail.len().min(MARK.len());
+        tail[..known] == MARK[..known]
+    };
+    let found = rest
+        .iter()
+        .enumerate()
+        .filter(|&(_, &byte)| byte == MARK[0])
+        .map(|(at, _)| at)
+        .find(|&at| begins(at));
+    1 + found.unwrap_or(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = header(&Entry { kind, time: 7, position: 9, payload }).to_vec();
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    /// Every payload that a reader serves, and how many bytes it calls damaged.
+    fn read(mut bytes: &[u8]) -> (Vec<Vec<u8>>, usize) {
+        let (mut payloads, mut damaged) = (Vec::new(), 0);
+        while !bytes.is_empty() {
+            let taken = match next_at_end(bytes) {
+                Next::Entry(entry, taken) => {
+                    payloads.push(entry.payload.to_vec());
+                    taken
+                }
+                Next::Other(taken) => taken,
+                Next::Damage(taken) => {
+                    damaged += taken;
+                    taken
+                }
+                Next::More(_) => unreachable!("there is no more"),
+            };
+            bytes = &bytes[taken..];
+        }
+        (payloads, damaged)
+    }
+
+    #[test]
+    fn frames_come_back_as_they_were_written() {
+        let bytes = frame(Kind::Output, b"hello\xff");
+        let entry = Entry { kind: Kind::Output, time: 7, position: 9, payload: b"hello\xff" };
+        assert_eq!(next(&bytes), Next::Entry(entry, bytes.len()));
+        let size = Size { cols: 120, rows: 40 };
+        assert_eq!(parse_resize(&resize_payload(size)), Some(size));
+    }
+
+    #[test]
+    fn a_frame_that_is_not_all_there_asks_for_more() {
+        let bytes = frame(Kind::Output, b"hello");
+        for length in 0..bytes.len() {
+            assert!(matches!(next(&bytes[..length]), Next::More(n) if n > 0), "{length}");
+        }
+    }
+
+    #[test]
+    fn any_flipped_byte_costs_its_own_frame_only() {
+        let frames = [frame(Kind::Output, b"one"), frame(Kind::Input, b"two"), frame(Kind::Output, b"three")];
+        let whole = frames.concat();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x55;
+            let (payloads, damaged) = read(&bytes);
+            assert!(damaged > 0, "{at}");
+            let hit = if at < frames[0].len() {
+                0
+            } else if at < frames[0].len() + frames[1].len() {
+                1
+            } else {
+                2
+            };
+            for (index, expected) in [b"one".as_slice(), b"two", b"three"].into_iter().enumerate() {
+                assert_eq!(payloads.iter().any(|p| p == expected), index != hit, "byte {at}, frame {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_kind_of_a_later_version_is_passed_over() {
+        let mut bytes = frame(Kind::Output, b"x");
+        bytes[4] = b'?';
+        let sum = checksum(bytes.first_chunk().unwrap(), b"x");
+        bytes[28..32].copy_from_slice(&sum.to_le_bytes());
+        assert_eq!(next(&bytes), Next::Other(bytes.len()));
+    }
+}

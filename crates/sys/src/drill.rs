@@ -1,0 +1,98 @@
+//! What only tests need and no safe library offers: signal dispositions, leaving one thread, a trace stop, and the
+//! exit status that a pidfd keeps. Behind the feature `drill`, which nothing that is shipped turns on.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Ignores a signal from now on, across exec.
+///
+/// # Errors
+/// If the signal cannot be ignored.
+pub fn ignore(signal: i32) -> io::Result<()> {
+    dispose(signal, libc::SIG_IGN)
+}
+
+/// Gives a signal its default effect back.
+///
+/// # Errors
+/// If there is no such signal.
+pub fn restore(signal: i32) -> io::Result<()> {
+    dispose(signal, libc::SIG_DFL)
+}
+
+/// Makes a signal end the process with an exit code.
+///
+/// # Errors
+/// If the signal cannot be caught.
+pub fn exit_on(signal: i32, code: u8) -> io::Result<()> {
+    let place = usize::try_from(signal).ok().and_then(|signal| CODES.get(signal));
+    place.ok_or(io::ErrorKind::InvalidInput)?.store(i32::from(code), Ordering::Relaxed);
+    dispose(signal, exit_with_code as *const () as libc::sighandler_t)
+}
+
+/// Ends this thread and no other; the process lives on in the others.
+pub fn leave_thread() -> ! {
+    // SAFETY: `exit` ends only the calling thread and touches no memory; what its stack holds stays as it is.
+    unsafe { libc::syscall(libc::SYS_exit, 0) };
+    unreachable!("the kernel does not return from exit")
+}
+
+/// Traces a process and brings it into a trace stop, in which it stays as long as this thread lives.
+///
+/// # Errors
+/// If it may not be traced by us.
+pub fn stop_by_trace(pid: u32) -> io::Result<()> {
+    let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let nothing = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: neither request reads or writes our memory.
+    check(unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, nothing, nothing) })?;
+    // SAFETY: as above.
+    check(unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, pid, nothing, nothing) })?;
+    // SAFETY: a null status asks for none.
+    check(unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL) }.into())
+}
+
+/// The wait status that the kernel keeps for a pidfd once its process has been reaped, by whomever.
+/// `None` before that, and on kernels before 6.15.
+#[must_use]
+pub fn kept_status(pidfd: BorrowedFd<'_>) -> Option<i32> {
+    let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
+    // SAFETY: the request carries the size of `info`, and the kernel writes no more than that into it.
+    let answer = unsafe { libc::ioctl(pidfd.as_raw_fd(), PIDFD_GET_INFO, std::ptr::from_mut(&mut info)) };
+    (answer == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.exit_code)
+}
+
+/// The first version of the kernel's `pidfd_info`.
+#[repr(C)]
+#[derive(Default)]
+struct PidfdInfo {
+    mask: u64,
+    cgroup: u64,
+    ids: [u32; 11],
+    exit_code: i32,
+}
+
+const PIDFD_INFO_EXIT: u64 = 1 << 3;
+/// `_IOWR(0xFF, 11, struct pidfd_info)`.
+const PIDFD_GET_INFO: libc::Ioctl =
+    (3 << 30 | (size_of::<PidfdInfo>() as libc::Ioctl) << 16 | 0xFF << 8 | 11) as libc::Ioctl;
+
+/// The exit codes that signals end us with.
+static CODES: [AtomicI32; 65] = [const { AtomicI32::new(0) }; 65];
+
+extern "C" fn exit_with_code(signal: libc::c_int) {
+    let code = usize::try_from(signal).ok().and_then(|signal| CODES.get(signal));
+    // SAFETY: `_exit` may be called in a signal handler, and ends the process.
+    unsafe { libc::_exit(code.map_or(0, |code| code.load(Ordering::Relaxed))) }
+}
+
+fn dispose(signal: i32, disposition: libc::sighandler_t) -> io::Result<()> {
+    // SAFETY: the disposition is a default, an ignore, or a handler that only loads an atomic and calls `_exit`.
+    let before = unsafe { libc::signal(signal, disposition) };
+    if before == libc::SIG_ERR { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn check(answer: libc::c_long) -> io::Result<()> {
+    if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

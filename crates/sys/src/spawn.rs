@@ -1,0 +1,379 @@
+//! Starting processes: the program behind its gate, and helpers that belong to nobody. And their ends.
+//! After a fork only calls that are safe there are made; all memory is prepared before it.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use abide_core::evidence::{How, Resources};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+/// What is to be executed.
+#[derive(Debug)]
+pub struct Image {
+    /// Tried in order: the places where a search path may have it.
+    pub paths: Vec<CString>,
+    pub argv: Vec<CString>,
+    pub env: Vec<CString>,
+    pub cwd: CString,
+}
+
+/// What the program's standard descriptors are.
+#[derive(Debug, Clone, Copy)]
+pub enum Stdio<'a> {
+    /// A terminal, which also becomes its controlling terminal.
+    Terminal(BorrowedFd<'a>),
+    /// Input, output and errors apart.
+    Pipes([BorrowedFd<'a>; 3]),
+}
+
+/// A process that waits before its exec.
+#[derive(Debug)]
+pub struct Gated {
+    pub pid: u32,
+    gate: OwnedFd,
+    report: OwnedFd,
+}
+
+impl Gated {
+    /// Lets it exec, and says how that went: the errno and the step that failed.
+    ///
+    /// # Errors
+    /// If the exec, or something on the way to it, failed.
+    pub fn open(self) -> Result<(), (i32, Step)> {
+        if let Err(errno) = rustix::io::write(&self.gate, b"!") {
+            return Err((errno.raw_os_error(), Step::Prepare));
+        }
+        let mut word = [0; 8];
+        let got = loop {
+            match rustix::io::read(&self.report, &mut word) {
+                Err(rustix::io::Errno::INTR) => {}
+                got => break got.unwrap_or(0),
+            }
+        };
+        if got < word.len() {
+            return Ok(());
+        }
+        let errno = i32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
+        let step = [Step::Prepare, Step::Chdir].into_iter().find(|&step| step as u8 == word[4]);
+        Err((errno, step.unwrap_or(Step::Exec)))
+    }
+}
+
+/// What the process was doing when it failed before its exec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Exec = 0,
+    Chdir = 1,
+    Prepare = 2,
+}
+
+/// Where the forked process finds the gate and the way to report a failed exec.
+const GATE: RawFd = 3;
+const REPORT: RawFd = 4;
+
+/// Forks a process in a session of its own that waits until the gate is opened. If we die first, it exits.
+///
+/// # Errors
+/// If no process can be made.
+pub fn gated(image: &Image, stdio: Stdio<'_>) -> io::Result<Gated> {
+    let (gate_in, gate) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (report, report_out) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (argv, env) = (pointers(&image.argv), pointers(&image.env));
+    let (fds, terminal) = match stdio {
+        Stdio::Terminal(fd) => ([fd.as_raw_fd(); 3], true),
+        Stdio::Pipes(fds) => (fds.map(|fd| fd.as_raw_fd()), false),
+    };
+    let wanted = [fds[0], fds[1], fds[2], gate_in.as_raw_fd(), report_out.as_raw_fd()];
+    let mut lifted = [-1; 5];
+    let mask = block_all();
+    // SAFETY: the forked process calls only async-signal-safe functions on memory prepared above, and ends in
+    // exec or _exit.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        // SAFETY: as above. Everything else is closed first, lifetime locks and our end of the gate included.
+        unsafe {
+            if !place(&wanted, &mut lifted) {
+                let failed = word(*libc::__errno_location(), Step::Prepare);
+                libc::write(report_out.as_raw_fd(), failed.as_ptr().cast(), failed.len());
+                libc::_exit(127);
+            }
+            libc::fcntl(REPORT, libc::F_SETFD, libc::FD_CLOEXEC);
+            libc::setsid();
+            if !await_gate(GATE) {
+                libc::_exit(0);
+            }
+            libc::close(GATE);
+            if terminal {
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+            }
+            fresh_signals();
+            let failed = exec(image, &argv, &env);
+            libc::write(REPORT, failed.as_ptr().cast(), failed.len());
+            libc::_exit(127);
+        }
+    }
+    drop((gate_in, report_out));
+    restore(&mask);
+    let pid = u32::try_from(pid).map_err(|_| io::Error::last_os_error())?;
+    Ok(Gated { pid, gate, report })
+}
+
+/// Starts a helper that nobody waits for: in a session of its own, a descendant of nobody, with the given
+/// descriptors as 3, 4, ... and no others.
+///
+/// # Errors
+/// If no process can be made.
+pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let pid = start(image, fds, true)?;
+    let mut status = 0;
+    // SAFETY: waits for the process that was just made; `status` outlives the call.
+    while unsafe { libc::waitpid(pid, &raw mut status, 0) } == -1 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    if status == 0 { Ok(()) } else { Err(io::Error::other("the helper could not be started")) }
+}
+
+/// Starts a helper of ours, in a session of its own, with the given descriptors as 3, 4, ... and no others.
+///
+/// # Errors
+/// If no process can be made.
+pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<u32> {
+    let pid = start(image, fds, false)?;
+    u32::try_from(pid).map_err(io::Error::other)
+}
+
+fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<i32> {
+    let null =
+        rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, 0.into())?;
+    let (argv, env) = (pointers(&image.argv), pointers(&image.env));
+    let mut wanted = vec![null.as_raw_fd(); 3];
+    wanted.extend(fds.iter().map(AsRawFd::as_raw_fd));
+    let mut lifted = vec![-1; wanted.len()];
+    let mask = block_all();
+    // SAFETY: the forked process calls only async-signal-safe functions on memory prepared above, and ends in
+    // exec or _exit.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        // SAFETY: as above.
+        unsafe {
+            libc::setsid();
+            if twice {
+                match libc::fork() {
+                    0 => {}
+                    -1 => libc::_exit(1),
+                    _ => libc::_exit(0),
+                }
+            }
+            if !place(&wanted, &mut lifted) {
+                libc::_exit(127);
+            }
+            fresh_signals();
+            exec(image, &argv, &env);
+            libc::_exit(127);
+        }
+    }
+    restore(&mask);
+    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
+}
+
+/// Moves the wanted descriptors to 0, 1, 2, ... and closes all others. False if there is no room for them.
+///
+/// # Safety
+/// Only in a process that was just forked and will exec.
+unsafe fn place(wanted: &[RawFd], lifted: &mut [RawFd]) -> bool {
+    let count = wanted.len() as libc::c_int;
+    // SAFETY: plain descriptor calls; `lifted` was allocated before the fork.
+    unsafe {
+        for (from, to) in wanted.iter().zip(lifted.iter_mut()) {
+            *to = libc::fcntl(*from, libc::F_DUPFD, count);
+            if *to == -1 {
+                return false;
+            }
+        }
+        for (number, from) in lifted.iter().enumerate() {
+            libc::dup2(*from, number as libc::c_int);
+        }
+        if libc::syscall(libc::SYS_close_range, count, libc::c_uint::MAX, 0) == -1 {
+            for fd in count..65536 {
+                libc::close(fd);
+            }
+        }
+    }
+    true
+}
+
+/// # Safety
+/// Only in a process that was just forked and will exec.
+unsafe fn await_gate(gate: RawFd) -> bool {
+    let mut word = 0_u8;
+    loop {
+        // SAFETY: reads one byte into a local.
+        let got = unsafe { libc::read(gate, (&raw mut word).cast(), 1) };
+        // SAFETY: errno belongs to this thread.
+        if got == -1 && unsafe { *libc::__errno_location() } == libc::EINTR {
+            continue;
+        }
+        return got == 1;
+    }
+}
+
+/// Default dispositions, empty mask: as a login would leave them.
+///
+/// # Safety
+/// Only in a process that was just forked and will exec.
+unsafe fn fresh_signals() {
+    // SAFETY: signal and sigprocmask are async-signal-safe; the set is initialised by sigemptyset.
+    unsafe {
+        for number in 1..=64 {
+            libc::signal(number, libc::SIG_DFL);
+        }
+        let mut none = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}
+
+/// Execs the first of the paths that can be. Returns only if none can: errno and step, as bytes.
+///
+/// # Safety
+/// Only in a process that was just forked.
+unsafe fn exec(image: &Image, argv: &[*const libc::c_char], env: &[*const libc::c_char]) -> [u8; 8] {
+    // SAFETY: all strings and pointer lists end with a null and outlive the call.
+    unsafe {
+        if libc::chdir(image.cwd.as_ptr()) == -1 {
+            return word(*libc::__errno_location(), Step::Chdir);
+        }
+        let mut worst = libc::ENOENT;
+        for path in &image.paths {
+            libc::execve(path.as_ptr(), argv.as_ptr(), env.as_ptr());
+            match *libc::__errno_location() {
+                libc::ENOENT | libc::ENOTDIR => {}
+                // Another directory of the search path may still have one that may be executed.
+                libc::EACCES => worst = libc::EACCES,
+                errno => return word(errno, Step::Exec),
+            }
+        }
+        word(worst, Step::Exec)
+    }
+}
+
+const fn word(errno: i32, step: Step) -> [u8; 8] {
+    let [a, b, c, d] = errno.to_ne_bytes();
+    [a, b, c, d, step as u8, 0, 0, 0]
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect()
+}
+
+fn block_all() -> libc::sigset_t {
+    // SAFETY: the sets are initialised by the calls themselves.
+    unsafe {
+        let mut all = std::mem::zeroed::<libc::sigset_t>();
+        let mut before = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigfillset(&raw mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        before
+    }
+}
+
+fn restore(mask: &libc::sigset_t) {
+    // SAFETY: puts back a mask that the kernel gave us.
+    unsafe {
+        libc::sigprocmask(libc::SIG_SETMASK, std::ptr::from_ref(mask), std::ptr::null_mut());
+    }
+}
+
+/// Where a command may stand: itself if it has a slash, else below each directory of the search path.
+#[must_use]
+pub fn candidates(command: &CStr, search_path: &[u8]) -> Vec<CString> {
+    if command.to_bytes().contains(&b'/') {
+        return vec![command.to_owned()];
+    }
+    let below = |dir: &[u8]| {
+        let dir = if dir.is_empty() { b"." } else { dir };
+        CString::new([dir, b"/", command.to_bytes()].concat()).ok()
+    };
+    search_path.split(|&b| b == b':').filter_map(below).collect()
+}
+
+/// A process of ours that has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Reaped {
+    pub pid: u32,
+    pub how: How,
+    pub resources: Resources,
+}
+
+/// Takes the next of our processes that have ended, if there is one.
+#[must_use]
+pub fn reap() -> Option<Reaped> {
+    let mut status = 0;
+    // SAFETY: a rusage of zeros is valid.
+    let mut usage = unsafe { std::mem::zeroed::<libc::rusage>() };
+    // SAFETY: both out-parameters outlive the call.
+    let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage) };
+    let pid = u32::try_from(pid).ok().filter(|&pid| pid > 0)?;
+    Some(Reaped { pid, how: how(status)?, resources: resources(&usage) })
+}
+
+/// A raw wait status as an outcome; none for a stop or a continuation.
+#[must_use]
+pub fn how(status: i32) -> Option<How> {
+    if libc::WIFEXITED(status) {
+        return u8::try_from(libc::WEXITSTATUS(status)).ok().map(|code| How::Exited { code });
+    }
+    if libc::WIFSIGNALED(status) {
+        let signal = u8::try_from(libc::WTERMSIG(status)).ok()?;
+        return Some(How::Signaled { signal, core: libc::WCOREDUMP(status) });
+    }
+    None
+}
+
+fn resources(usage: &libc::rusage) -> Resources {
+    let ms = |time: libc::timeval| u64::try_from(time.tv_sec * 1000 + time.tv_usec / 1000).unwrap_or(0);
+    Resources {
+        wall_ms: 0,
+        user_ms: ms(usage.ru_utime),
+        system_ms: ms(usage.ru_stime),
+        peak_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),
+    }
+}
+
+/// Becomes the one to whom orphaned descendants are given.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn become_subreaper() -> io::Result<()> {
+    // SAFETY: a plain number as argument.
+    let answer = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The first `count` descriptors after the standard ones that we were started with, made close-on-exec.
+/// They can be taken once.
+///
+/// # Errors
+/// If they were taken before, or are not there.
+pub fn inherited(count: usize) -> io::Result<Vec<OwnedFd>> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if TAKEN.swap(true, Ordering::SeqCst) {
+        return Err(io::Error::other("the inherited descriptors were taken before"));
+    }
+    let numbers = (3..).take(count);
+    numbers
+        .map(|number| {
+            // SAFETY: asks about a number only.
+            if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {
+                return Err(io::Error::last_os_error());
+            }
+            // SAFETY: the descriptor is open, and `TAKEN` makes us the only one to take it.
+            Ok(unsafe { OwnedFd::from_raw_fd(number) })
+        })
+        .collect()
+}
