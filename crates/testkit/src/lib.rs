@@ -1,1 +1,20 @@
-//! x
+//! What abide's tests share, each helper once; never shipped. Read from the top: where a test lives (`scratch`),
+//! what it starts (`running`, `agent`, `abide`), who knows the truth (`observer`), and the faults it injects
+//! (`namespace`, `drill`, `reuse`). Nothing here sleeps: a deadline is a failure message, never a pace.
+
+pub mod abide;
+pub mod agent;
+mod bins;
+pub mod deadline;
+pub mod drill;
+pub mod namespace;
+pub mod observer;
+pub mod reuse;
+pub mod running;
+pub mod scratch;
+
+pub use abide::Abide;
+pub use bins::bin;
+pub use observer::{Ending, Observer};
+pub use running::{Ran, Running};
+pub use scratch::{ScratchDir, ScratchHome};

@@ -1,0 +1,83 @@
+//! Directories that live as long as a test: closed to everyone else, and removed at its end.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use abide_sys::clock;
+
+/// A directory of mode 0700 with a name of its own, removed with all that is in it.
+#[derive(Debug)]
+pub struct ScratchDir(PathBuf);
+
+impl ScratchDir {
+    /// # Panics
+    /// If it cannot be made.
+    #[must_use]
+    pub fn new() -> Self {
+        let name = u64::from_ne_bytes(clock::random_bytes().expect("the kernel has random bytes"));
+        let path = std::env::temp_dir().join(format!("abide-test-{name:016x}"));
+        DirBuilder::new().mode(0o700).create(&path).expect("a scratch directory can be made");
+        Self(path)
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of something in it.
+    #[must_use]
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file in it, and gives its path.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    #[must_use]
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.join(name);
+        let written = File::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+        path
+    }
+}
+
+impl Default for ScratchDir {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for ScratchDir {
+    fn drop(&mut self) {
+        // What a test has made unremovable is the temporary directory's to clean.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A home for abide, not made yet, in a directory of its own that also serves as `HOME`.
+#[derive(Debug, Default)]
+pub struct ScratchHome(ScratchDir);
+
+impl ScratchHome {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The home: what `ABIDE_HOME` names.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.0.join("abide-home")
+    }
+
+    /// The directory around it.
+    #[must_use]
+    pub const fn around(&self) -> &ScratchDir {
+        &self.0
+    }
+}
