@@ -1,0 +1,43 @@
+# `just` lists the recipes. CI needs none of them: it runs .ci/run.
+
+[private]
+default:
+    @just --list --unsorted
+
+# Format and lints, warnings denied
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Every test
+test:
+    cargo test --workspace
+
+# Format, and apply what clippy knows how to fix
+fix:
+    cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
+    cargo fmt --all
+
+# Fuzz one target for a while (needs nightly and cargo-fuzz; `cargo fuzz list` names the targets)
+fuzz TARGET SECONDS="60":
+    cargo +nightly fuzz run {{ TARGET }} -- -max_total_time={{ SECONDS }}
+
+# How often a reused pid has the identity of the old process, by each mark
+reuse:
+    cargo run --release -q -p abide-testkit --bin pid-reuse
+
+# How long `ls` takes in a home with many sessions
+bench-ls:
+    cargo run --release -p abide-testkit --bin bench-ls
+
+# Licences, sources and advisories of the dependencies (needs cargo-deny)
+deny:
+    cargo deny check
+
+# What CI runs
+ci:
+    bash .ci/run
+
+# The binary that is shipped: target/release/abide
+release:
+    cargo build --release -p abide
