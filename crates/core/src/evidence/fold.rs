@@ -135,14 +135,11 @@ impl Evidence {
         !self.record.damage.is_empty()
     }
 
-    /// Whether a witness with this pid wrote facts that `earlier`, a part of the same evidence, does not hold.
+    /// The number of the last fact that a witness wrote; zero if none is known.
     #[must_use]
-    pub fn wrote_later(&self, earlier: &Self, pid: u32) -> bool {
-        let last = |evidence: &Self| {
-            let of_pid = evidence.record.witnesses.iter().filter(|(witness, _)| witness.pid == pid);
-            of_pid.map(|(_, seq)| *seq).max().unwrap_or(0)
-        };
-        last(self) > last(earlier)
+    pub fn last_seq(&self, witness: &Witness) -> u64 {
+        let known = self.record.witnesses.iter().find(|(known, _)| known == witness);
+        known.map_or(0, |(_, seq)| *seq)
     }
 
     fn check_sequence(&mut self, offset: u64, fact: &Fact) {

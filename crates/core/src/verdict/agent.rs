@@ -38,9 +38,14 @@ pub(super) fn turn(evidence: &Evidence, seen: &Seen, status: Status, now: Now) -
         Liveness::Alive(_) => (Turn::Working, None),
         Liveness::Dead(_) => (Turn::Settled, None),
         Liveness::Unknown(_) => {
-            let last = evidence.record.last.as_ref().map_or((turn.witness, turn.at), |l| (l.witness, l.at));
-            let quiet = quiet_ms(last.0.boot, last.1, now);
-            if quiet >= STUCK_AFTER_MS { (Turn::Unknown, Some(last.1)) } else { (Turn::Working, None) }
+            let opened = Some((turn.witness, turn.at));
+            let heard = evidence.record.last.as_ref().map(|last| (last.witness, last.at));
+            let signs = [opened, heard].into_iter().flatten();
+            let latest = signs.map(|(by, at)| (quiet_ms(by.boot, at, now), at)).min_by_key(|sign| sign.0);
+            match latest {
+                Some((quiet, since)) if quiet >= STUCK_AFTER_MS => (Turn::Unknown, Some(since)),
+                Some(_) | None => (Turn::Working, None),
+            }
         }
     }
 }

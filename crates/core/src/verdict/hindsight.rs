@@ -3,6 +3,7 @@
 
 use super::{Seen, program_of};
 use crate::evidence::fold::Evidence;
+use crate::evidence::{How, Role, Witness};
 use crate::identity::{Doubt, Identity, Liveness};
 
 /// What can be said now of the processes at an instant. `past` holds the facts up to it, `full` all facts, and
@@ -14,31 +15,38 @@ pub fn hindsight(past: &Evidence, full: &Evidence, now: &Seen) -> Seen {
     let latest_guard = full.helpers.guarded.as_ref().map(|told| told.body.guard);
     let latest_host = full.helpers.hosted.as_ref().map(|told| told.body.host);
     let owner = |e: &Evidence| e.work.turn.as_ref().and_then(|told| told.body.owner);
-    // Only what the later record adds speaks of the time after the instant.
-    let end_recorded_later = past.closing.ended.is_none() && full.closing.ended.is_some();
+    // Only what the later record adds speaks of the time after the instant, and only who saw the end knows when.
+    let end_seen_later = past.closing.ended.is_none()
+        && full.closing.ended.as_ref().is_some_and(|told| told.body.outcome.how != How::Lost);
     let program = program_of(past).copied();
+    let wrote_later = |role, who: &Identity| {
+        let witness = Witness { role, pid: who.pid, boot: who.boot.short() };
+        full.last_seq(&witness) > past.last_seq(&witness)
+    };
     Seen {
-        guard: lived(full, past, guard, (latest_guard, now.guard)),
-        host: lived(full, past, host, (latest_host, now.host)),
-        program: match end_recorded_later && program.is_some() {
+        guard: match guard.is_some_and(|guard| wrote_later(Role::Guard, &guard)) {
             true => Liveness::Alive(None),
-            false => lived(full, past, program, (program_of(full).copied(), now.program)),
+            false => lived(guard, latest_guard, now.guard),
         },
-        owner: lived(full, past, owner(past), (owner(full), now.owner)),
+        host: match host.is_some_and(|host| wrote_later(Role::Host, &host)) {
+            true => Liveness::Alive(None),
+            false => lived(host, latest_host, now.host),
+        },
+        program: match end_seen_later && program.is_some() {
+            true => Liveness::Alive(None),
+            false => lived(program, program_of(full).copied(), now.program),
+        },
+        owner: lived(owner(past), owner(full), now.owner),
     }
 }
 
-fn lived(
-    full: &Evidence,
-    past: &Evidence,
-    then: Option<Identity>,
-    (latest, liveness): (Option<Identity>, Liveness),
-) -> Liveness {
+/// Who is alive now was alive then, if it is the same process.
+fn lived(then: Option<Identity>, latest: Option<Identity>, liveness: Liveness) -> Liveness {
     let Some(then) = then else {
         return Liveness::Unknown(Doubt::NoIdentity);
     };
-    let same = latest.is_some_and(|latest| latest.pid == then.pid && latest.start_ticks == then.start_ticks);
-    if full.wrote_later(past, then.pid) || (same && liveness.is_alive()) {
+    let marks = |who: Identity| (who.boot, who.pid, who.start_ticks, who.pidfs);
+    if liveness.is_alive() && latest.is_some_and(|latest| marks(latest) == marks(then)) {
         return Liveness::Alive(None);
     }
     Liveness::Unknown(Doubt::NoWitness)
