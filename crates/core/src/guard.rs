@@ -1,4 +1,4 @@
-//! The guard's state machine: what to do when the program ends, a stop is asked for, or time is up.
+//! The guard's mind: what to do when the program ends, a stop is asked for, or time is up.
 //! Decides; the loop in `engine::guard` obeys. Time is an argument, in ms of boot time.
 
 use crate::evidence::{Cause, How, Resources};

@@ -1,6 +1,8 @@
 //! The recording: raw bytes of the terminal and what else happened to it, as checksummed frames.
 //! A reader takes any bytes, serves every sound frame, and locates what is damaged. docs/recording.md tells others.
 
+use serde::{Deserialize, Serialize};
+
 use crate::evidence::Size;
 
 /// The first bytes of every frame: what a reader looks for after damage.
@@ -36,6 +38,17 @@ kinds! {
     Resize b'r' "The terminal's new size: columns and rows.",
     Mark b'm' "A name for this instant.",
     Cut b'c' "Frames before this place could not be written: how many bytes of output, and why.",
+}
+
+/// What the first entry says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    pub version: u32,
+    pub session: String,
+    pub size: Option<Size>,
+    /// The same instant on the wall clock, in ms, and on the recording's own clock, in us of boot time.
+    pub wall_ms: i64,
+    pub boot_us: u64,
 }
 
 /// One element of the recording.

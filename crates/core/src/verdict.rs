@@ -137,6 +137,15 @@ impl Rule {
     }
 }
 
+impl Rule {
+    /// Nothing that can still happen would tell how the session ended: its record is damaged and nobody lives
+    /// who could add to it.
+    #[must_use]
+    pub fn is_beyond_telling(self) -> bool {
+        self == Self::NoBeginning || self == Self::Damaged
+    }
+}
+
 /// Whether the record holds the session's end, so that the slot has nothing to add.
 #[must_use]
 pub fn is_closed(evidence: &Evidence) -> bool {

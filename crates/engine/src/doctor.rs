@@ -1,10 +1,13 @@
 //! What can be wrong with this machine, this home and its sessions, each with the way out.
 //! Looks only; `--fix` seals, through `seal` alone.
 
-use abide_core::failure::Failure;
+use std::path::Path;
+
+use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
 use abide_core::identity::Liveness;
 
-use crate::{Sealing, Session, Sessions};
+use crate::{Sealing, Session, Sessions, Truth};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +16,10 @@ pub struct Check {
     pub health: Health,
     pub detail: String,
     pub fix: Option<String>,
+    /// The session it is about.
+    pub session: Option<SessionId>,
+    /// The failure behind it.
+    pub code: Option<Code>,
 }
 
 /// How it stands with it.
@@ -42,22 +49,31 @@ impl Health {
 ///
 /// # Errors
 /// If the home cannot be listed.
-pub fn examine(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
-    let mut checks = vec![home(sessions), machine(sessions), boot(sessions), identity(sessions)];
-    checks.extend(each_session(sessions, fix)?);
+pub fn examine(home: &Path, fix: bool) -> Result<Vec<Check>, Failure> {
+    let opened = Sessions::open(home);
+    let truth = Truth::new();
+    let mut checks = vec![usable(&opened), machine(&truth), boot(&truth), identity(&truth)];
+    if let Ok(sessions) = &opened {
+        checks.extend(each_session(sessions, fix)?);
+    }
     Ok(checks)
 }
 
-fn home(sessions: &Sessions) -> Check {
-    let path = sessions.path().display();
-    match sessions.home() {
-        Some(_) => good("home", format!("{path} is private")),
-        None => good("home", format!("{path} does not exist yet; the first session makes it")),
+fn usable(opened: &Result<Sessions, Failure>) -> Check {
+    match opened {
+        Ok(sessions) if sessions.home().is_some() => {
+            good("home", format!("{} is private", sessions.path().display()))
+        }
+        Ok(sessions) => {
+            let path = sessions.path().display();
+            good("home", format!("{path} does not exist yet; the first session makes it"))
+        }
+        Err(failure) => failed("home", failure, "choose another home with --home"),
     }
 }
 
-fn machine(sessions: &Sessions) -> Check {
-    match sessions.truth().here().machine {
+fn machine(truth: &Truth) -> Check {
+    match truth.here().machine {
         Some(_) => good("machine id", "readable".to_owned()),
         None => weak(
             "machine id",
@@ -67,16 +83,15 @@ fn machine(sessions: &Sessions) -> Check {
     }
 }
 
-fn boot(sessions: &Sessions) -> Check {
-    match sessions.truth().here().boot {
+fn boot(truth: &Truth) -> Check {
+    match truth.here().boot {
         Some(_) => good("boot id", "readable".to_owned()),
         None => bad("boot id", "not readable: no process can be judged", "mount /proc"),
     }
 }
 
 /// Whether this very process can be identified and then recognised.
-fn identity(sessions: &Sessions) -> Check {
-    let truth = sessions.truth();
+fn identity(truth: &Truth) -> Check {
     let name = "process identity";
     match truth.identify(std::process::id()) {
         Ok(own) => match (truth.is_alive(&own), own.pidfs) {
@@ -119,40 +134,51 @@ fn damage(session: &Session) -> Option<Check> {
         first.offset,
         first.flaw.says(),
     );
-    Some(bad("evidence", &detail, &format!("`abide why {}` shows what is still proved", session.id)))
+    let fix = format!("`abide why {}` shows what is still proved", session.id);
+    Some(bad("evidence", &detail, &fix).about(&session.id))
 }
 
 fn unsealed(session: &Session) -> Check {
     let detail = format!("session {} is over and not sealed: {}", session.id, session.verdict.rule.says());
-    weak("seal", &detail, "abide doctor --fix")
+    weak("seal", &detail, "abide doctor --fix").about(&session.id)
 }
 
 fn sealed(sessions: &Sessions, session: &Session) -> Check {
     let id = &session.id;
-    match sessions.seal(id) {
+    let check = match sessions.seal(id) {
         Ok(Sealing::Sealed) => {
             let detail = format!("session {id} sealed: {}", session.verdict.rule.says());
-            Check { name: "seal", health: Health::Mended, detail, fix: None }
+            Check { health: Health::Mended, ..good("seal", detail) }
         }
         Ok(Sealing::WasClosed) => good("seal", format!("session {id} was closed by another meanwhile")),
         Ok(Sealing::Busy) => good("seal", format!("session {id} is being sealed by another")),
         Ok(Sealing::NotOver(status)) => {
             good("seal", format!("session {id} is {} after all, and was left alone", status.name()))
         }
-        Err(failure) => {
-            bad("seal", &failure.message, failure.hint.as_deref().unwrap_or("abide doctor --fix"))
-        }
+        Err(failure) => failed("seal", &failure, "abide doctor --fix"),
+    };
+    check.about(id)
+}
+
+impl Check {
+    fn about(self, id: &SessionId) -> Self {
+        Self { session: Some(id.clone()), ..self }
     }
 }
 
 const fn good(name: &'static str, detail: String) -> Check {
-    Check { name, health: Health::Good, detail, fix: None }
+    Check { name, health: Health::Good, detail, fix: None, session: None, code: None }
 }
 
 fn weak(name: &'static str, detail: &str, fix: &str) -> Check {
-    Check { name, health: Health::Weak, detail: detail.to_owned(), fix: Some(fix.to_owned()) }
+    Check { health: Health::Weak, fix: Some(fix.to_owned()), ..good(name, detail.to_owned()) }
 }
 
 fn bad(name: &'static str, detail: &str, fix: &str) -> Check {
-    Check { name, health: Health::Bad, detail: detail.to_owned(), fix: Some(fix.to_owned()) }
+    Check { health: Health::Bad, ..weak(name, detail, fix) }
+}
+
+fn failed(name: &'static str, failure: &Failure, way_out: &str) -> Check {
+    let fix = failure.hint.as_deref().unwrap_or(way_out);
+    Check { code: Some(failure.code), ..bad(name, &failure.message, fix) }
 }

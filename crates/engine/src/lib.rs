@@ -2,17 +2,26 @@
 
 pub mod doctor;
 mod find;
+pub mod guard;
+pub mod launch;
+mod names;
 mod seal;
+mod stop;
 pub mod store;
 mod truth;
+mod wait;
 
 use std::path::{Path, PathBuf};
 
+use abide_core::evidence::Survivor;
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
+use abide_core::verdict::Now;
 
+pub use launch::Request;
 pub use seal::Sealing;
-pub use truth::{Session, Truth};
+pub use truth::{Features, Session, Truth};
+pub use wait::Until;
 
 use store::Home;
 
@@ -36,6 +45,12 @@ impl Sessions {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// This instant, for questions about the past.
+    #[must_use]
+    pub fn now(&self) -> Now {
+        self.truth.now()
     }
 
     /// Every session, the latest launched first.
@@ -68,6 +83,49 @@ impl Sessions {
         Ok(self.home.as_ref().map_or(found.clone(), |home| self.truth.at(home, &found.id, wall)))
     }
 
+    /// Launches a program in a session of its own. Returns once the session can be waited on.
+    ///
+    /// # Errors
+    /// If nothing could be launched; then nothing is left running.
+    pub fn run(&mut self, request: Request) -> Result<Session, Failure> {
+        let home = match self.home.take() {
+            Some(home) => home,
+            None => Home::ensure(&self.path)?,
+        };
+        launch::launch(&self.truth, self.home.insert(home), request)
+    }
+
+    /// Waits for the end of sessions, for so many ms at most, and says how each stands then.
+    #[must_use]
+    pub fn wait(&self, ids: &[SessionId], until: Until, cap_ms: Option<u64>) -> Vec<Session> {
+        let home = self.home.as_ref();
+        home.map_or_else(Vec::new, |home| wait::wait(&self.truth, home, ids, until, cap_ms))
+    }
+
+    /// Ends a session: asks, then insists after the grace. Returns once the end of its program is proved.
+    ///
+    /// # Errors
+    /// If its status does not allow it, or its program cannot be proved and held.
+    pub fn stop(&self, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        stop::stop(&self.truth, home, session, grace_ms)
+    }
+
+    /// Sends a signal to a session's program.
+    ///
+    /// # Errors
+    /// As `stop`.
+    pub fn signal(&self, session: &Session, number: i32) -> Result<(), Failure> {
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        stop::send(&self.truth, home, session, number)
+    }
+
+    /// The processes of a session that outlived its program and are alive now.
+    #[must_use]
+    pub fn survivors(&self, session: &Session) -> Vec<Survivor> {
+        stop::survivors(&self.truth, session)
+    }
+
     /// Records the end of a session whose witnesses died. Says whether this caller closed it.
     ///
     /// # Errors
@@ -79,6 +137,14 @@ impl Sessions {
         }
     }
 
+    /// The file that holds what a session showed; none if there is none.
+    #[must_use]
+    pub fn recording(&self, id: &SessionId) -> Option<Recording> {
+        let home = self.home.as_ref()?;
+        let bytes = home.session(id).ok()?.recording_bytes()?;
+        Some(Recording { path: home.recording_path(id), bytes })
+    }
+
     pub(crate) const fn home(&self) -> Option<&Home> {
         self.home.as_ref()
     }
@@ -86,6 +152,13 @@ impl Sessions {
     pub(crate) const fn truth(&self) -> &Truth {
         &self.truth
     }
+}
+
+/// Where a session's recording is, and how long it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recording {
+    pub path: PathBuf,
+    pub bytes: u64,
 }
 
 /// Asks about many sessions, on as many cores as there are once it pays.

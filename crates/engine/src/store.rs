@@ -14,8 +14,11 @@ use abide_core::verdict::is_closed;
 use abide_sys::disk::{self, PrivateDir, Untrusted};
 
 const SESSIONS: &str = "sessions";
+const NAMES: &str = "names";
 const EVIDENCE: &str = "evidence";
 const OUTCOME: &str = "outcome";
+const ALIVE: &str = "alive";
+const RECORDING: &str = "recording";
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
 
@@ -32,6 +35,7 @@ impl Home {
     /// # Errors
     /// If what stands there is not to be trusted.
     pub fn open(path: &Path) -> Result<Option<Self>, Failure> {
+        let path = &plain(path);
         let sessions = PrivateDir::open(path).and_then(|home| home.open_below(SESSIONS));
         match sessions {
             Ok(sessions) => Ok(Some(Self { path: path.to_owned(), sessions })),
@@ -45,6 +49,7 @@ impl Home {
     /// # Errors
     /// If it cannot be made or is not to be trusted.
     pub fn ensure(path: &Path) -> Result<Self, Failure> {
+        let path = &plain(path);
         let sessions = PrivateDir::ensure(path).and_then(|home| home.ensure_below(SESSIONS));
         let sessions = sessions.map_err(|untrusted| refuse(path, &untrusted))?;
         Ok(Self { path: path.to_owned(), sessions })
@@ -73,18 +78,100 @@ impl Home {
         Ok(SessionDir { dir })
     }
 
-    /// Makes the directory of a new session, with an empty log and an empty slot.
+    pub(crate) fn recording_path(&self, id: &SessionId) -> PathBuf {
+        self.path.join(SESSIONS).join(id.as_str()).join(RECORDING)
+    }
+
+    /// Makes the directory of a new session where nobody sees it yet, with an empty log and an empty slot.
+    ///
+    /// # Errors
+    /// If there is no room; then nothing is left behind.
+    pub fn draft(&self, id: &SessionId) -> Result<SessionDir, Failure> {
+        let draft = draft_name(id);
+        let dir = self.sessions.ensure_below(&draft).map_err(|untrusted| refuse(&self.path, &untrusted))?;
+        let made = dir
+            .create_slot(OUTCOME)
+            .and_then(|_| dir.create_log(EVIDENCE, RESERVE))
+            .and_then(|_| dir.create_fifo(ALIVE));
+        match made {
+            Ok(()) => Ok(SessionDir { dir }),
+            Err(error) => {
+                self.discard(id);
+                Err(Failure::io("make room for session", id, &error)
+                    .about(id.as_str())
+                    .hint("free some space, or choose another home with --home"))
+            }
+        }
+    }
+
+    /// Lets everyone see a draft.
+    ///
+    /// # Errors
+    /// If the ID is taken.
+    pub fn publish(&self, id: &SessionId) -> std::io::Result<()> {
+        match self.sessions.publish(&draft_name(id), id.as_str())? {
+            true => Ok(()),
+            false => Err(std::io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
+    /// Removes a draft that came to nothing.
+    pub fn discard(&self, id: &SessionId) {
+        let draft = draft_name(id);
+        if let Ok(dir) = self.sessions.open_below(&draft) {
+            for name in [ALIVE, EVIDENCE, OUTCOME, RECORDING] {
+                // What is not there needs no removing.
+                let _ = dir.remove(name);
+            }
+        }
+        let _ = self.sessions.remove(&draft);
+    }
+
+    /// Makes the directory of a new session for everyone to see.
     ///
     /// # Errors
     /// If the ID is taken or there is no room.
     pub fn create(&self, id: &SessionId) -> Result<SessionDir, Failure> {
-        let failed = |e: &std::io::Error| Failure::io("create session", id, e).about(id.as_str());
-        let dir =
-            self.sessions.ensure_below(id.as_str()).map_err(|untrusted| refuse(&self.path, &untrusted))?;
-        dir.create_slot(OUTCOME).map_err(|e| failed(&e))?;
-        dir.create_log(EVIDENCE, RESERVE).map_err(|e| failed(&e))?;
-        Ok(SessionDir { dir })
+        let dir = self.draft(id)?;
+        self.publish(id).map_err(|e| Failure::io("create session", id, &e).about(id.as_str()))?;
+        Ok(dir)
     }
+
+    /// Whether there is a session with this ID.
+    #[must_use]
+    pub fn has(&self, id: &SessionId) -> bool {
+        !matches!(self.sessions.open_below(id.as_str()), Err(Untrusted::NotThere))
+    }
+
+    /// Where a session's directory is, as its program is told.
+    pub(crate) fn session_path(&self, id: &str) -> PathBuf {
+        self.path.join(SESSIONS).join(id)
+    }
+
+    /// The directory of names.
+    pub(crate) fn names(&self) -> Result<PrivateDir, Failure> {
+        let names = PrivateDir::open(&self.path).and_then(|home| home.ensure_below(NAMES));
+        names.map_err(|untrusted| refuse(&self.path, &untrusted))
+    }
+
+    /// The directory of all sessions, to hand to a guard.
+    pub(crate) const fn sessions_dir(&self) -> &PrivateDir {
+        &self.sessions
+    }
+
+    /// The home whose sessions are in this directory, which our launcher trusted.
+    pub(crate) const fn from_trusted(sessions: PrivateDir) -> Self {
+        Self { path: PathBuf::new(), sessions }
+    }
+}
+
+/// Without the slash or dot at the end, behind which the kernel would follow a link.
+fn plain(path: &Path) -> PathBuf {
+    path.components().collect()
+}
+
+fn draft_name(id: &SessionId) -> String {
+    format!(".new-{id}")
 }
 
 fn refuse(path: &Path, untrusted: &Untrusted) -> Failure {
@@ -145,6 +232,53 @@ impl SessionDir {
     /// If the disk itself fails.
     pub fn fill_slot(&self, fact: &Fact) -> std::io::Result<()> {
         self.dir.open_slot(OUTCOME)?.fill(&encode(fact)?)
+    }
+
+    /// How long the recording is; none if there is none that can be read.
+    pub(crate) fn recording_bytes(&self) -> Option<u64> {
+        Some(self.dir.read(RECORDING).ok()?.metadata().ok()?.len())
+    }
+
+    /// The FIFO to wait on.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn waiting(&self) -> std::io::Result<File> {
+        self.dir.wait_on_fifo(ALIVE)
+    }
+
+    /// Holds the FIFO that waiters wait on.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn hold(&self) -> std::io::Result<File> {
+        self.dir.hold_fifo(ALIVE)
+    }
+
+    /// Makes the recording.
+    ///
+    /// # Errors
+    /// If there is one, or no room for one.
+    pub fn create_recording(&self) -> std::io::Result<File> {
+        self.dir.create_log(RECORDING, 0)
+    }
+
+    /// The recording, to read.
+    ///
+    /// # Errors
+    /// If there is none that may be read.
+    pub fn recording(&self) -> std::io::Result<File> {
+        self.dir.read(RECORDING)
+    }
+
+    /// The open directory, to hand to a guard.
+    pub(crate) const fn dir(&self) -> &PrivateDir {
+        &self.dir
+    }
+
+    /// A session's directory that our launcher made and trusted.
+    pub(crate) const fn from_trusted(dir: PrivateDir) -> Self {
+        Self { dir }
     }
 
     fn slot(&self) -> std::io::Result<Vec<u8>> {
@@ -237,15 +371,20 @@ pub struct Writer {
 }
 
 impl Writer {
+    /// The fact that `add` would append.
+    #[must_use]
+    pub const fn draft(&self, at: Moment, body: Body) -> Fact {
+        Fact { witness: self.witness, seq: self.seq + 1, at, body }
+    }
+
     /// Appends one fact with one write.
     ///
     /// # Errors
     /// If it is not wholly on record; then its number is used again.
-    pub fn add(&mut self, at: Moment, body: Body) -> std::io::Result<Fact> {
-        let fact = Fact { witness: self.witness, seq: self.seq + 1, at, body };
-        disk::append(&self.file, &encode(&fact)?)?;
+    pub fn add(&mut self, at: Moment, body: Body) -> std::io::Result<()> {
+        disk::append(&self.file, &encode(&self.draft(at, body))?)?;
         self.seq += 1;
-        Ok(fact)
+        Ok(())
     }
 
     /// Waits until all of it is on the disk.

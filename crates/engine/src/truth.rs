@@ -2,6 +2,7 @@
 //! Reads in an order that cannot lie: whoever was found dead had written all it would ever write.
 
 use std::fs::File;
+use std::os::fd::OwnedFd;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw};
@@ -10,7 +11,7 @@ use abide_core::identity::{Doubt, Here, Identity, Liveness, Lock};
 use abide_core::moment::Moment;
 use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, program_of};
 use abide_sys::lock::{self, Holder};
-use abide_sys::probe::Probe;
+use abide_sys::probe::{Descendant, Probe};
 use abide_sys::{clock, disk};
 
 use crate::store::{Home, Reading};
@@ -32,6 +33,17 @@ pub struct Session {
     pub seen: Seen,
     pub verdict: Verdict,
     pub asked: Now,
+}
+
+/// What the kernel shows of processes here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Features {
+    pub machine_id: bool,
+    pub boot_id: bool,
+    pub time_namespaces: bool,
+    pub birth_ticks: bool,
+    /// The inode that no two processes of a boot share.
+    pub pidfs: bool,
 }
 
 impl Truth {
@@ -58,6 +70,33 @@ impl Truth {
     #[must_use]
     pub fn is_alive(&self, who: &Identity) -> Liveness {
         self.liveness(Some(who), Lock::Silent)
+    }
+
+    /// Which means to tell processes apart this kernel gives us.
+    #[must_use]
+    pub fn features(&self) -> Features {
+        let own = self.identify(std::process::id()).ok();
+        Features {
+            machine_id: self.here().machine.is_some(),
+            boot_id: self.here().boot.is_some(),
+            time_namespaces: self.here().time_ns.is_some(),
+            birth_ticks: own.is_some_and(|own| own.start_ticks.is_some()),
+            pidfs: own.is_some_and(|own| own.pidfs.is_some()),
+        }
+    }
+
+    /// Takes hold of this very process.
+    ///
+    /// # Errors
+    /// Says what it is instead of provably alive.
+    pub fn hold(&self, who: &Identity) -> Result<OwnedFd, Liveness> {
+        self.probe.hold(who)
+    }
+
+    /// Every process below this one.
+    #[must_use]
+    pub fn descendants(&self, of: u32) -> Vec<Descendant> {
+        self.probe.descendants(of)
     }
 
     /// This instant, as verdicts want it.

@@ -13,6 +13,13 @@ pub fn now() -> Moment {
     }
 }
 
+/// Microseconds since boot, sleep included: the recording's time.
+#[must_use]
+pub fn boot_micros() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    u64::try_from(now.tv_sec * 1_000_000 + now.tv_nsec / 1000).unwrap_or(0)
+}
+
 /// The clock ticks since boot that `/proc` counts births in, as this time namespace sees them.
 pub(crate) fn boot_ticks() -> Option<u64> {
     let per_second = u128::from(rustix::param::clock_ticks_per_second());

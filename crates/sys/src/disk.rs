@@ -122,11 +122,46 @@ impl PrivateDir {
     /// If it is there already or cannot be made.
     pub fn create_log(&self, name: &str, reserve: u64) -> io::Result<File> {
         let file = self.file(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL)?;
+        if reserve == 0 {
+            return Ok(file);
+        }
         match fallocate(&file, FallocateFlags::KEEP_SIZE, 0, reserve) {
             // Some file systems cannot reserve; the slot is what the outcome relies on.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(file),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// Opens a file that is only ever appended to, making it if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be made or is not a regular file that may be written.
+    pub fn ensure_log(&self, name: &str) -> io::Result<File> {
+        self.file(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
+    }
+
+    /// The text of a link, which is never followed. None if there is no such link.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is something else.
+    pub fn link_text(&self, name: &str) -> io::Result<Option<String>> {
+        match rustix::fs::readlinkat(&self.0, name, Vec::new()) {
+            Ok(text) => Ok(text.into_string().ok()),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Puts a link with this text in the place of whatever has the name.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn set_link_text(&self, name: &str, text: &str) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(rustix::fs::symlinkat(text, &self.0, name)?)
     }
 
     /// Makes a slot: a file whose blocks are written now, so that writing into it later needs no room.

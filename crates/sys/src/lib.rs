@@ -6,6 +6,7 @@ pub mod disk;
 #[cfg(all(feature = "drill", target_os = "linux"))]
 pub mod drill;
 pub mod lock;
+pub mod poll;
 pub mod probe;
 pub mod pty;
 pub mod signal;

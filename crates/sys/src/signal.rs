@@ -4,6 +4,13 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+pub const HUP: i32 = libc::SIGHUP;
+pub const INT: i32 = libc::SIGINT;
+pub const TERM: i32 = libc::SIGTERM;
+pub const KILL: i32 = libc::SIGKILL;
+pub const CHLD: i32 = libc::SIGCHLD;
+pub const WINCH: i32 = libc::SIGWINCH;
+
 /// Blocks signals and reads them from a descriptor instead.
 #[derive(Debug)]
 pub struct Signals(OwnedFd);

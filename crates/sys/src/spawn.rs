@@ -289,6 +289,37 @@ fn restore(mask: &libc::sigset_t) {
     }
 }
 
+/// Bytes to hand to a process through a descriptor, read from their beginning.
+///
+/// # Errors
+/// If there is no memory for them.
+pub fn parcel(bytes: &[u8]) -> io::Result<OwnedFd> {
+    use std::io::{Seek, Write};
+    let fd = rustix::fs::memfd_create("abide", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(fd);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+/// A pipe: what is written to the second end is read from the first.
+///
+/// # Errors
+/// If the system has no descriptors to give.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(pipe_with(PipeFlags::CLOEXEC)?)
+}
+
+/// A pipe that is read without blocking.
+///
+/// # Errors
+/// If the system has no descriptors to give.
+pub fn reading_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reading, writing) = pipe()?;
+    rustix::io::ioctl_fionbio(&reading, true)?;
+    Ok((reading, writing))
+}
+
 /// Where a command may stand: itself if it has a slash, else below each directory of the search path.
 #[must_use]
 pub fn candidates(command: &CStr, search_path: &[u8]) -> Vec<CString> {

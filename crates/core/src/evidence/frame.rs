@@ -108,6 +108,22 @@ pub fn encode(fact: &Fact) -> Result<Vec<u8>, serde_json::Error> {
     Ok(frame)
 }
 
+/// A body alone as one line of JSON, for those who hand it on before it is a fact.
+///
+/// # Errors
+/// If it cannot be expressed as JSON.
+pub fn body_to_line<T: Serialize>(body: &T) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(body)
+}
+
+/// The inverse of `body_to_line`.
+///
+/// # Errors
+/// If it is not such a body.
+pub fn body_from_line<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(line)
+}
+
 /// One thing found in the bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {

@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::fs::MetadataExt;
+use std::sync::OnceLock;
 
-use abide_core::identity::{Doubt, FileId, Here, Identity, Sighting, Stat, SystemId};
+use abide_core::identity::{Doubt, FileId, Here, Identity, Liveness, Lock, Sighting, Stat, SystemId, judge};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
@@ -54,29 +55,38 @@ fn look_without_pidfd(pid: u32, number: Pid) -> Sighting {
 pub(super) fn identify(here: &Here, means: Means, pid: u32) -> Result<Identity, Doubt> {
     let boot = here.boot.ok_or(Doubt::NoBootId)?;
     let pid_ns = here.pid_ns.ok_or(Doubt::OtherPidNamespace)?;
-    let Sighting::Present { pidfs, exited, stat } = look(means, pid) else {
-        return Err(Doubt::NoIdentity);
-    };
-    // Asked while the process is known to be there: the tick it has outlived, if it is later than its birth.
+    // Read before the process is seen: it was there in this tick, if this one is later than its birth.
     let seen_ticks = clock::boot_ticks();
-    if pidfs.is_none() && stat.is_err() {
-        return Err(Doubt::NoMark);
-    }
+    let (pidfs, stat) = match look(means, pid) {
+        Sighting::Present { pidfs, exited: _, stat } => (pidfs, stat),
+        Sighting::Failed(doubt) => return Err(doubt),
+        Sighting::Absent | Sighting::Thread => return Err(Doubt::NoIdentity),
+    };
+    let stat = match (pidfs, stat) {
+        (_, Ok(stat)) => Some(stat),
+        (None, Err(Doubt::Hidden)) => return Err(Doubt::NoMark),
+        (None, Err(doubt)) => return Err(doubt),
+        (Some(_), Err(_)) => None,
+    };
+    // If `/proc` hides the process or is not ours, what it says of owner and image is not to be believed either.
+    let owner = stat.and_then(|_| fs::metadata(format!("/proc/{pid}")).ok());
     let identity = Identity {
         machine: here.machine,
         boot,
         pid_ns,
         time_ns: here.time_ns,
         pid,
-        start_ticks: stat.ok().map(|stat| stat.start_ticks),
+        start_ticks: stat.map(|stat| stat.start_ticks),
         seen_ticks,
         pidfs,
-        uid: fs::metadata(format!("/proc/{pid}")).map_or(u32::MAX, |meta| meta.st_uid()),
-        exe: file_id(&format!("/proc/{pid}/exe")),
+        uid: owner.map_or(u32::MAX, |meta| meta.st_uid()),
+        exe: stat.and_then(|_| file_id(&format!("/proc/{pid}/exe"))),
     };
-    match exited {
-        Some(true) => Err(Doubt::NoIdentity),
-        Some(false) | None => Ok(identity),
+    // Asked again: all of it was read of one process, which is still alive.
+    match judge(&identity, here, &look(means, pid), Lock::Silent) {
+        Liveness::Alive(_) | Liveness::Unknown(Doubt::SameTick) => Ok(identity),
+        Liveness::Dead(_) => Err(Doubt::NoIdentity),
+        Liveness::Unknown(doubt) => Err(doubt),
     }
 }
 
@@ -130,13 +140,13 @@ fn has_exited(pidfd: &OwnedFd) -> Option<bool> {
 }
 
 fn read_stat(pid: u32) -> Result<Stat, Doubt> {
-    if !proc_is_ours() {
-        return Err(Doubt::Hidden);
-    }
     let refused = |errno: Errno| match errno {
         Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM => Doubt::Hidden,
         errno => Doubt::Refused(errno.raw_os_error()),
     };
+    if !proc_is_ours().map_err(|error| refused(Errno::from_io_error(&error).unwrap_or(Errno::IO)))? {
+        return Err(Doubt::Hidden);
+    }
     let path = format!("/proc/{pid}/stat");
     let file =
         openat(CWD, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(refused)?;
@@ -145,10 +155,17 @@ fn read_stat(pid: u32) -> Result<Stat, Doubt> {
     Stat::parse(&line[..length]).ok_or(Doubt::Hidden)
 }
 
-/// `/proc` may be another pid namespace's (`unshare --pid` without a mount of its own): its `self` tells.
-fn proc_is_ours() -> bool {
-    let link = rustix::fs::readlink("/proc/self", [0; 16]);
-    link.is_ok_and(|target| target.to_str() == Ok(getpid().as_raw_nonzero().to_string().as_str()))
+/// `/proc` may be another pid namespace's (`unshare --pid` without a mount of its own): there we have more numbers
+/// than one. The first may be the same as here by chance, so it proves nothing.
+fn proc_is_ours() -> std::io::Result<bool> {
+    static OURS: OnceLock<bool> = OnceLock::new();
+    if let Some(&ours) = OURS.get() {
+        return Ok(ours);
+    }
+    let status = fs::read_to_string("/proc/self/status")?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+    let us = getpid().as_raw_nonzero().to_string();
+    Ok(*OURS.get_or_init(|| numbers.split_ascii_whitespace().eq([us.as_str()])))
 }
 
 fn system_id(path: &str) -> Option<SystemId> {

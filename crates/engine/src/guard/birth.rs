@@ -1,0 +1,180 @@
+//! How a guard comes up: lock, record, gate, publish, exec. No program runs without a record of its launch.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+
+use abide_core::evidence::frame::{body_from_line, body_to_line};
+use abide_core::evidence::{Body, ExecFailed, Guarded, Launched, Role, Size, Started};
+use abide_core::guard::{Guard, Orders};
+use abide_core::id::SessionId;
+use abide_core::recording::{Kind, Start};
+use abide_sys::disk::{self, PrivateDir};
+use abide_sys::lock::{self, Holder};
+use abide_sys::pty::Pty;
+use abide_sys::signal::{self, Signals};
+use abide_sys::spawn::{self, Gated, Image, Stdio};
+use abide_sys::clock;
+
+use super::recorder::Recorder;
+use super::{Keeper, PUBLISHED, Program};
+use crate::store::{Home, SessionDir, Writer};
+use crate::truth::Truth;
+
+/// What the launcher handed over.
+struct Parcel {
+    launched: Launched,
+    image: Image,
+}
+
+/// What the program's descriptors are on our side.
+struct Ends {
+    outputs: Vec<(Kind, File)>,
+    slave: Option<OwnedFd>,
+}
+
+/// Brings up the guard and its program. None if the program never ran: then that is on record, or the launcher
+/// has been told why there is no record.
+pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
+    let fds = spawn::inherited(5)?;
+    let Ok([parcel, report, sessions, dir, names]) = <[OwnedFd; 5]>::try_from(fds) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let mut report = File::from(report);
+    let home = Home::from_trusted(PrivateDir::from_trusted(sessions));
+    let dir = SessionDir::from_trusted(PrivateDir::from_trusted(dir));
+    match launch(File::from(parcel), &home, dir) {
+        Ok((keeper, gated)) => {
+            drop(names);
+            let keeper = keeper.pass_the_gate(gated);
+            report.write_all(PUBLISHED.as_bytes())?;
+            Ok(keeper)
+        }
+        Err(error) => {
+            report.write_all(error.to_string().as_bytes())?;
+            Ok(None)
+        }
+    }
+}
+
+/// Everything up to the published record; the program waits at the gate.
+fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Gated, String))> {
+    let Parcel { mut launched, image } = unpack(parcel)?;
+    let id = SessionId::parse(&launched.id).ok_or(io::ErrorKind::InvalidInput)?;
+    let signals = Signals::of(&[signal::CHLD, signal::TERM, signal::HUP, signal::INT])?;
+    spawn::become_subreaper()?;
+    let truth = Truth::new();
+    let mut evidence = guard_it(&truth, &dir)?;
+    let mut recorder = Recorder::new(dir.create_recording()?);
+    recorder.add(Kind::Start, &start_entry(&launched)?);
+    let waiters = dir.hold()?;
+    let (gated, ends) = start(&image, launched.size)?;
+    let identity = truth.identify(gated.pid).map_err(|doubt| io::Error::other(doubt.says()))?;
+    let pidfd = truth.hold(&identity).map_err(|liveness| io::Error::other(liveness.says()))?;
+    launched.program = Some(identity);
+    let timeout_at = launched.timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
+    let command = launched.argv.first().cloned().unwrap_or_default();
+    evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;
+    home.publish(&id)?;
+    let orders = Orders { asking: vec![signal::TERM], timeout_at };
+    let program = Program { identity, pidfd, started_boot: clock::now().boot };
+    let keeper = Keeper {
+        truth,
+        mind: Guard::new(orders),
+        dir,
+        evidence,
+        recorder,
+        signals,
+        outputs: ends.outputs,
+        _slave: ends.slave,
+        program,
+        waiters,
+    };
+    Ok((keeper, (gated, command)))
+}
+
+impl Keeper {
+    /// Opens the gate and records what came of it.
+    fn pass_the_gate(mut self, (gated, command): (Gated, String)) -> Option<Self> {
+        let opened = gated.open();
+        let at = clock::now();
+        match opened {
+            Ok(()) => {
+                // If it has ended already, the identity from the gate is the same process.
+                let program = self.truth.identify(self.program.identity.pid).unwrap_or(self.program.identity);
+                self.program.started_boot = at.boot;
+                self.note(Body::Started(Started { program, image: command, cgroup: None }));
+                Some(self)
+            }
+            Err((errno, _)) => {
+                let failed = Body::ExecFailed(ExecFailed { errno, path: command });
+                let fact = self.evidence.draft(at, failed.clone());
+                // Either record is enough, and there is nobody left to try again for.
+                let _ = self.dir.fill_slot(&fact);
+                self.note(failed);
+                None
+            }
+        }
+    }
+}
+
+/// The recording's first entry: whose it is, and how its clock stands to wall time.
+fn start_entry(launched: &Launched) -> io::Result<Vec<u8>> {
+    let start = Start {
+        version: 1,
+        session: launched.id.clone(),
+        size: launched.size,
+        wall_ms: clock::now().wall,
+        boot_us: clock::boot_micros(),
+    };
+    Ok(body_to_line(&start)?)
+}
+
+/// Takes the lifetime lock and says so.
+fn guard_it(truth: &Truth, dir: &SessionDir) -> io::Result<Writer> {
+    let now = truth.now();
+    let mut evidence = dir.write(Role::Guard, now.boot)?;
+    if !lock::take(evidence.file(), Holder::Guard)? {
+        return Err(io::Error::other("another guard is alive"));
+    }
+    let guard = truth.identify(std::process::id()).map_err(|doubt| io::Error::other(doubt.says()))?;
+    let lock = disk::file_id(evidence.file())?;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    evidence.add(now.at, Body::Guarded(Guarded { guard, lock, version }))?;
+    Ok(evidence)
+}
+
+fn start(image: &Image, size: Option<Size>) -> io::Result<(Gated, Ends)> {
+    if let Some(size) = size {
+        let pty = Pty::open(size)?;
+        let gated = spawn::gated(image, Stdio::Terminal(pty.slave.as_fd()))?;
+        let outputs = vec![(Kind::Output, File::from(pty.master))];
+        return Ok((gated, Ends { outputs, slave: Some(pty.slave) }));
+    }
+    let null = File::open("/dev/null")?;
+    let (output, program_output) = spawn::reading_pipe()?;
+    let (errors, program_errors) = spawn::reading_pipe()?;
+    let stdio = Stdio::Pipes([null.as_fd(), program_output.as_fd(), program_errors.as_fd()]);
+    let gated = spawn::gated(image, stdio)?;
+    let outputs = vec![(Kind::Output, File::from(output)), (Kind::Errors, File::from(errors))];
+    Ok((gated, Ends { outputs, slave: None }))
+}
+
+fn unpack(mut parcel: File) -> io::Result<Parcel> {
+    let mut bytes = Vec::new();
+    parcel.read_to_end(&mut bytes)?;
+    let mut lines = bytes.splitn(3, |&b| b == b'\n');
+    let mut line = || lines.next().ok_or(io::ErrorKind::UnexpectedEof);
+    let launched: Launched = body_from_line(line()?)?;
+    let counts = std::str::from_utf8(line()?).map_err(io::Error::other)?;
+    let argc: usize = counts.split(' ').next().and_then(|n| n.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
+    let mut strings = line()?.split(|&b| b == 0).map(CString::new).collect::<Result<Vec<_>, _>>()?.into_iter();
+    let cwd = strings.next().ok_or(io::ErrorKind::UnexpectedEof)?;
+    let argv: Vec<_> = strings.by_ref().take(argc).collect();
+    let env: Vec<_> = strings.filter(|s| !s.is_empty()).collect();
+    let command = argv.first().ok_or(io::ErrorKind::InvalidInput)?;
+    let search = env.iter().find_map(|entry| entry.to_bytes().strip_prefix(b"PATH="));
+    let paths = spawn::candidates(command, search.unwrap_or(b"/usr/local/bin:/usr/bin:/bin"));
+    Ok(Parcel { launched, image: Image { paths, argv, env, cwd } })
+}

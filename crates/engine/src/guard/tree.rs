@@ -1,0 +1,38 @@
+//! What is left of a session: every process that descends from its guard, whatever session or group it chose.
+//! Other guards are sessions of their own and are left alone.
+
+use abide_core::evidence::Survivor;
+use abide_sys::signal;
+
+use super::ARGUMENT;
+use crate::truth::Truth;
+
+/// The living processes of this guard's session, itself not counted.
+pub(super) fn left(truth: &Truth) -> Vec<Survivor> {
+    let mut family = truth.descendants(std::process::id());
+    // Elders come before their descendants, so one pass finds every guard's whole family.
+    let mut foreign = Vec::new();
+    family.retain(|member| {
+        let guard = member.command.get(1).is_some_and(|argument| argument.as_bytes() == ARGUMENT.to_bytes());
+        let belongs = !guard && !foreign.contains(&member.parent);
+        if !belongs {
+            foreign.push(member.pid);
+        }
+        belongs
+    });
+    let alive = family.into_iter().filter_map(|member| {
+        let process = truth.identify(member.pid).ok()?;
+        Some(Survivor { process, command: member.command.join(" ") })
+    });
+    alive.collect()
+}
+
+/// Signals each of them, if it is still the same process.
+pub(super) fn signal_all(truth: &Truth, left: &[Survivor], number: i32) {
+    for survivor in left {
+        if let Ok(pidfd) = truth.hold(&survivor.process) {
+            // One that ends meanwhile needs no signal.
+            let _ = signal::send(&pidfd, number);
+        }
+    }
+}

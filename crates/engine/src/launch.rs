@@ -1,0 +1,162 @@
+//! Launching: what is asked for, made into a draft, handed to a guard, and answered once it can be waited on.
+//! The launcher may die at any point: the guard goes on alone or, before the program's record, gives up.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use abide_core::evidence::frame::body_to_line;
+use abide_core::evidence::{Launched, Size};
+use abide_core::failure::{Code, Failure};
+use abide_core::id::{SessionId, SessionName};
+use abide_sys::spawn::{self, Image};
+use abide_sys::clock;
+
+use crate::store::Home;
+use crate::truth::{Session, Truth};
+use crate::{guard, names, store};
+
+/// What a launch asks for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub argv: Vec<OsString>,
+    pub env: BTreeMap<OsString, OsString>,
+    pub cwd: PathBuf,
+    pub name: Option<SessionName>,
+    pub labels: BTreeMap<String, String>,
+    /// The terminal's size; none for pipes instead of a terminal.
+    pub size: Option<Size>,
+    pub timeout_ms: Option<u64>,
+}
+
+/// More of the arguments is not recorded.
+const ARGV_RECORDED: usize = 32 * 1024;
+
+/// Launches a program in a session of its own and returns once the session can be waited on.
+pub(crate) fn launch(truth: &Truth, home: &Home, request: Request) -> Result<Session, Failure> {
+    let id = new_id()?;
+    let launched = describe(truth, &id, &request);
+    let names = request.name.as_ref().map(|name| names::reserve(truth, home, name, &id)).transpose()?;
+    let dir = home.draft(&id)?;
+    let answer = start_guard(home, &dir, &launched, request, names.as_ref());
+    match answer {
+        Ok(Answer::Published) => Ok(truth.of(home, &id)),
+        Ok(Answer::Refused(message)) => {
+            home.discard(&id);
+            Err(Failure::new(Code::Internal, format!("session {id} could not be launched: {message}"))
+                .about(id.as_str())
+                .hint("nothing was started"))
+        }
+        Err(error) => {
+            home.discard(&id);
+            Err(Failure::io("start a guard for session", &id, &error).about(id.as_str()))
+        }
+    }
+}
+
+enum Answer {
+    /// The session is on record, whatever became of its program.
+    Published,
+    Refused(String),
+}
+
+fn start_guard(
+    home: &Home,
+    dir: &store::SessionDir,
+    launched: &Launched,
+    mut request: Request,
+    names: Option<&File>,
+) -> io::Result<Answer> {
+    let id = launched.id.as_str();
+    let session_dir = home.session_path(id);
+    for (key, value) in [("ABIDE_SESSION", OsString::from(id)), ("ABIDE_SESSION_DIR", session_dir.into())] {
+        request.env.insert(key.into(), value);
+    }
+    if request.size.is_some() {
+        request.env.insert("TERM".into(), "xterm-256color".into());
+        request.env.insert("COLORTERM".into(), "truecolor".into());
+    }
+    let parcel = spawn::parcel(&pack(launched, &request)?)?;
+    let (answer, report) = spawn::pipe()?;
+    let image = Image {
+        paths: vec![c"/proc/self/exe".to_owned()],
+        argv: vec![c"abide".to_owned(), guard::ARGUMENT.to_owned(), CString::new(id)?],
+        env: Vec::new(),
+        cwd: c"/".to_owned(),
+    };
+    // The guard holds the lock on the names too, so that our death gives the name to nobody else.
+    let names = names.map_or(parcel.as_fd(), AsFd::as_fd);
+    let fds = [parcel.as_fd(), report.as_fd(), home.sessions_dir().as_fd(), dir.dir().as_fd(), names];
+    spawn::detached(&image, &fds)?;
+    drop(report);
+    let mut said = String::new();
+    File::from(answer).read_to_string(&mut said)?;
+    Ok(match said.as_str() {
+        guard::PUBLISHED => Answer::Published,
+        "" => Answer::Refused("its guard died".to_owned()),
+        message => Answer::Refused(message.to_owned()),
+    })
+}
+
+fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
+    let mut room = ARGV_RECORDED;
+    let argv: Vec<String> = request
+        .argv
+        .iter()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .take_while(|argument| {
+            let fits = argument.len() < room;
+            room = room.saturating_sub(argument.len());
+            fits
+        })
+        .collect();
+    Launched {
+        id: id.to_string(),
+        name: request.name.as_ref().map(|name| name.as_str().to_owned()),
+        argv_cut: argv.len() < request.argv.len(),
+        argv,
+        cwd: request.cwd.display().to_string(),
+        env_names: request.env.keys().map(|key| key.to_string_lossy().into_owned()).take(1024).collect(),
+        labels: request.labels.clone(),
+        size: request.size,
+        launcher: truth.identify(std::process::id()).ok(),
+        program: None,
+        timeout_ms: request.timeout_ms,
+        agent: None,
+    }
+}
+
+fn new_id() -> Result<SessionId, Failure> {
+    let bytes = clock::random_bytes::<64>().map_err(|e| Failure::io("draw", &"an ID", &e))?;
+    SessionId::from_random(&bytes).ok_or_else(|| Failure::new(Code::Internal, "no ID could be drawn"))
+}
+
+/// The request as bytes: one line of JSON, one with the counts, then every string with a null after it.
+fn pack(launched: &Launched, request: &Request) -> io::Result<Vec<u8>> {
+    let mut bytes = body_to_line(launched)?;
+    bytes.extend_from_slice(format!("\n{} {}\n", request.argv.len(), request.env.len()).as_bytes());
+    let mut add = |parts: &[&[u8]]| {
+        for part in parts {
+            bytes.extend_from_slice(part);
+        }
+        bytes.push(0);
+    };
+    add(&[request.cwd.as_os_str().as_bytes()]);
+    for argument in &request.argv {
+        add(&[argument.as_bytes()]);
+    }
+    for (key, value) in &request.env {
+        add(&[key.as_bytes(), b"=", value.as_bytes()]);
+    }
+    Ok(bytes)
+}
+
+/// The caller's environment, as a request wants it.
+#[must_use]
+pub fn environment() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().filter(|(key, _)| !key.clone().into_vec().is_empty()).collect()
+}

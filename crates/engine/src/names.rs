@@ -1,0 +1,43 @@
+//! Names of sessions: links whose text is an ID, given under a lock. Never evidence; the session says its own name.
+
+use std::fs::File;
+use std::io;
+
+use abide_core::failure::{Code, Failure};
+use abide_core::id::{SessionId, SessionName};
+use abide_sys::disk::PrivateDir;
+use abide_sys::lock::{self, Holder};
+
+use crate::store::Home;
+use crate::truth::Truth;
+
+const LOCK: &str = ".lock";
+
+/// Gives a name to a session that is about to be, unless an active session has it.
+/// The lock is to be held until the session is published.
+pub(crate) fn reserve(truth: &Truth, home: &Home, name: &SessionName, id: &SessionId) -> Result<File, Failure> {
+    let name = name.as_str();
+    let failed = |e: &io::Error| Failure::io("reserve the name", &name, e);
+    let names = home.names()?;
+    let lock = lock_names(&names).map_err(|e| failed(&e))?;
+    let holder = names.link_text(name).map_err(|e| failed(&e))?;
+    if let Some(holder) = holder.as_deref().and_then(SessionId::parse)
+        && home.has(&holder)
+    {
+        let status = truth.of(home, &holder).verdict.status;
+        if status.is_active() {
+            return Err(Failure::new(Code::NameInUse, format!("the name `{name}` is in use by session {holder}"))
+                .about(holder.as_str())
+                .in_status(status)
+                .hint("choose another name, or stop that session first"));
+        }
+    }
+    names.set_link_text(name, id.as_str()).map_err(|e| failed(&e))?;
+    Ok(lock)
+}
+
+fn lock_names(names: &PrivateDir) -> io::Result<File> {
+    let file = names.ensure_log(LOCK)?;
+    lock::take_in_turn(&file, Holder::Sealer)?;
+    Ok(file)
+}

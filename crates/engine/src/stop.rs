@@ -1,0 +1,130 @@
+//! Stopping and signalling: asked of the guard where one lives, done here where none does.
+//! What is about to be done is on record before it is done, and only a proved process is signalled.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use abide_core::evidence::{Body, Role, Signalled, StopAsked, Survivor};
+use abide_core::failure::{Code, Failure, admit};
+use abide_core::identity::Identity;
+use abide_core::status::Column;
+use abide_core::verdict::program_of;
+use abide_sys::{clock, poll, signal};
+
+use crate::seal;
+use crate::store::{Home, Writer};
+use crate::truth::{Session, Truth};
+
+/// How long a guard may take beyond the patience it was asked for.
+const SLACK_MS: u64 = 10_000;
+/// How long the kernel may take to remove a killed process.
+const DEATH_MS: u64 = 5_000;
+
+/// Ends a session. Returns once the death of its program is proved.
+pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
+    admit(session.id.as_str(), session.verdict.status, Column::Stoppable)?;
+    match held_guard(truth, session) {
+        Some(guard) => {
+            let value = i32::try_from(grace_ms).unwrap_or(i32::MAX);
+            signal::send_with(&guard, signal::TERM, value).map_err(|e| refused(session, "ask", &e))?;
+            let patience = grace_ms.saturating_mul(2).saturating_add(SLACK_MS);
+            if !ends_within(&guard, patience) {
+                end_it_here(truth, home, session, 0)?;
+            }
+        }
+        None => end_it_here(truth, home, session, grace_ms)?,
+    }
+    Ok(truth.of(home, &session.id))
+}
+
+/// Sends a signal to the program, and records it first.
+pub(crate) fn send(truth: &Truth, home: &Home, session: &Session, number: i32) -> Result<(), Failure> {
+    admit(session.id.as_str(), session.verdict.status, Column::Stoppable)?;
+    let program = held_program(truth, session)?;
+    let mut pen = pen(truth, home, session)?;
+    note_signal(&mut pen, session, number, &program.0)?;
+    signal::send(&program.1, number).map_err(|e| refused(session, "signal", &e))
+}
+
+/// The processes of the session that outlived its program and are alive now.
+pub(crate) fn survivors(truth: &Truth, session: &Session) -> Vec<Survivor> {
+    let ended = session.evidence.closing.ended.as_ref();
+    let recorded = ended.map(|told| told.body.survivors.as_slice()).unwrap_or_default();
+    recorded.iter().filter(|survivor| truth.is_alive(&survivor.process).is_alive()).cloned().collect()
+}
+
+fn held_guard(truth: &Truth, session: &Session) -> Option<OwnedFd> {
+    let guard = session.evidence.helpers.guarded.as_ref()?;
+    truth.hold(&guard.body.guard).ok()
+}
+
+fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd), Failure> {
+    let unproved = |why: String| {
+        Failure::new(Code::NoAnswer, format!("the program of session {} {why}", session.id))
+            .about(session.id.as_str())
+            .in_status(session.verdict.status)
+            .hint(format!("`abide why {}` shows what is known", session.id))
+    };
+    let program = program_of(&session.evidence).ok_or_else(|| unproved("is not on record".to_owned()))?;
+    let pidfd = truth.hold(program).map_err(|liveness| unproved(liveness.says()))?;
+    Ok((*program, pidfd))
+}
+
+/// No guard will do it: the program and everything below it, politely first.
+fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> Result<(), Failure> {
+    let (program, pidfd) = held_program(truth, session)?;
+    let below: Vec<_> = truth.descendants(program.pid);
+    let below: Vec<_> = below.iter().filter_map(|member| truth.identify(member.pid).ok()).collect();
+    let mut pen = pen(truth, home, session)?;
+    let by = format!("pid {}", std::process::id());
+    note(&mut pen, session, Body::StopAsked(StopAsked { by, grace_ms }))?;
+    for (number, patience) in [(signal::TERM, grace_ms), (signal::KILL, DEATH_MS)] {
+        note_signal(&mut pen, session, number, &program)?;
+        // Whatever the answer, what counts is whether it ends.
+        let _ = signal::send(&pidfd, number);
+        if ends_within(&pidfd, patience) {
+            break;
+        }
+    }
+    for member in &below {
+        if let Ok(held) = truth.hold(member) {
+            note_signal(&mut pen, session, signal::KILL, member)?;
+            let _ = signal::send(&held, signal::KILL);
+            ends_within(&held, DEATH_MS);
+        }
+    }
+    seal::seal(truth, home, &session.id).map(|_| ())
+}
+
+fn ends_within(pidfd: &OwnedFd, ms: u64) -> bool {
+    let deadline = clock::now().boot.saturating_add(ms);
+    loop {
+        let left = deadline.saturating_sub(clock::now().boot);
+        if poll::readable(&[pidfd.as_fd()], Some(left)).contains(&true) {
+            return true;
+        }
+        if left == 0 {
+            return false;
+        }
+    }
+}
+
+fn pen(truth: &Truth, home: &Home, session: &Session) -> Result<Writer, Failure> {
+    let dir = home.session(&session.id);
+    let dir = dir.map_err(|u| refused(session, "record", &std::io::Error::other(u.says())))?;
+    dir.write(Role::Client, truth.now().boot).map_err(|e| refused(session, "record", &e))
+}
+
+fn note_signal(pen: &mut Writer, session: &Session, number: i32, to: &Identity) -> Result<(), Failure> {
+    let by = format!("pid {}", std::process::id());
+    note(pen, session, Body::Signalled(Signalled { signal: number, pids: vec![to.pid], by }))
+}
+
+fn note(pen: &mut Writer, session: &Session, body: Body) -> Result<(), Failure> {
+    pen.add(clock::now(), body).map_err(|e| refused(session, "record", &e))
+}
+
+fn refused(session: &Session, act: &str, error: &std::io::Error) -> Failure {
+    Failure::io(&format!("{act} the end of session"), &session.id, error)
+        .about(session.id.as_str())
+        .in_status(session.verdict.status)
+}
