@@ -10,9 +10,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
-use abide_core::evidence::{
-    Body, Drained, Ended, Noted, Observer, Outcome, Resources, Signalled, StopAsked,
-};
+use abide_core::evidence::{Body, Drained, Ended, Noted, Observer, Outcome, Resources, Signalled, StopAsked};
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
 use abide_core::identity::Identity;
@@ -25,7 +23,7 @@ use crate::truth::Truth;
 use recorder::{Recorder, Took};
 
 /// How a process learns that it is to be a guard.
-pub const ARGUMENT: &CStr = c"__guard";
+pub(crate) const ARGUMENT: &CStr = c"__guard";
 /// The guard's word to its launcher: the session is on record.
 pub(crate) const PUBLISHED: &str = "published";
 /// The patience of a stop that says nothing of patience.
@@ -37,7 +35,7 @@ const READS_A_TURN: u32 = 16;
 ///
 /// # Errors
 /// If it was not started by a launcher.
-pub fn main() -> Result<(), Failure> {
+pub(crate) fn main() -> Result<(), Failure> {
     let failed = |e: io::Error| Failure::new(Code::Internal, format!("this guard cannot work: {e}"));
     if let Some(mut keeper) = birth::bring_up().map_err(failed)? {
         keeper.keep();
@@ -133,7 +131,9 @@ impl Keeper {
     fn caught(&mut self, caught: Caught) {
         match caught.number {
             signal::CHLD => self.reap(),
-            signal::HUP => self.note(Body::Noted(Noted { text: format!("hangup from pid {}; going on", caught.pid) })),
+            signal::HUP => {
+                self.note(Body::Noted(Noted { text: format!("hangup from pid {}; going on", caught.pid) }))
+            }
             _ => {
                 let grace_ms = caught.value.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(GRACE_MS);
                 let by = format!("pid {} of uid {}", caught.pid, caught.uid);

@@ -13,8 +13,8 @@ use abide_core::evidence::frame::body_to_line;
 use abide_core::evidence::{Launched, Size};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::{SessionId, SessionName};
-use abide_sys::spawn::{self, Image};
 use abide_sys::clock;
+use abide_sys::spawn::{self, Image};
 
 use crate::store::Home;
 use crate::truth::{Session, Truth};

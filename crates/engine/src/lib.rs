@@ -2,7 +2,7 @@
 
 pub mod doctor;
 mod find;
-pub mod guard;
+mod guard;
 pub mod launch;
 mod names;
 mod seal;
@@ -11,6 +11,7 @@ pub mod store;
 mod truth;
 mod wait;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use abide_core::evidence::Survivor;
@@ -18,12 +19,21 @@ use abide_core::failure::Failure;
 use abide_core::id::SessionId;
 use abide_core::verdict::Now;
 
+pub use abide_sys::signal as signals;
 pub use launch::Request;
 pub use seal::Sealing;
 pub use truth::{Features, Session, Truth};
 pub use wait::Until;
 
 use store::Home;
+
+/// If this process was started to serve a session, does so, and says whether it could. Before anything else:
+/// a guard needs nothing of what a command needs.
+#[must_use]
+pub fn help_a_session(first_argument: Option<OsString>) -> Option<bool> {
+    let role = first_argument?;
+    (role.as_encoded_bytes() == guard::ARGUMENT.to_bytes()).then(|| guard::main().is_ok())
+}
 
 /// All sessions of one home.
 #[derive(Debug)]
@@ -181,6 +191,19 @@ fn ask_all(truth: &Truth, home: &Home, ids: &[SessionId]) -> Vec<Session> {
 }
 
 impl Session {
+    /// It has ended, or nothing that can still happen would tell how.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.verdict.status.is_terminal() || self.verdict.rule.is_beyond_telling()
+    }
+
+    /// Its program is alive, or a living guard or host still works for it.
+    #[must_use]
+    pub fn is_provably_alive(&self) -> bool {
+        let helped = self.seen.guard.is_alive() || self.seen.host.is_alive();
+        self.verdict.status.is_active() && (self.seen.program.is_alive() || helped)
+    }
+
     /// The name that a person gave it.
     #[must_use]
     pub fn name(&self) -> Option<&str> {

@@ -15,7 +15,12 @@ const LOCK: &str = ".lock";
 
 /// Gives a name to a session that is about to be, unless an active session has it.
 /// The lock is to be held until the session is published.
-pub(crate) fn reserve(truth: &Truth, home: &Home, name: &SessionName, id: &SessionId) -> Result<File, Failure> {
+pub(crate) fn reserve(
+    truth: &Truth,
+    home: &Home,
+    name: &SessionName,
+    id: &SessionId,
+) -> Result<File, Failure> {
     let name = name.as_str();
     let failed = |e: &io::Error| Failure::io("reserve the name", &name, e);
     let names = home.names()?;
@@ -26,10 +31,13 @@ pub(crate) fn reserve(truth: &Truth, home: &Home, name: &SessionName, id: &Sessi
     {
         let status = truth.of(home, &holder).verdict.status;
         if status.is_active() {
-            return Err(Failure::new(Code::NameInUse, format!("the name `{name}` is in use by session {holder}"))
-                .about(holder.as_str())
-                .in_status(status)
-                .hint("choose another name, or stop that session first"));
+            return Err(Failure::new(
+                Code::NameInUse,
+                format!("the name `{name}` is in use by session {holder}"),
+            )
+            .about(holder.as_str())
+            .in_status(status)
+            .hint("choose another name, or stop that session first"));
         }
     }
     names.set_link_text(name, id.as_str()).map_err(|e| failed(&e))?;

@@ -22,7 +22,13 @@ pub enum Until {
 const RESCAN_MS: u64 = 2_000;
 
 /// Waits until the sessions have ended or so many ms have passed, and says how each stands.
-pub(crate) fn wait(truth: &Truth, home: &Home, ids: &[SessionId], until: Until, cap_ms: Option<u64>) -> Vec<Session> {
+pub(crate) fn wait(
+    truth: &Truth,
+    home: &Home,
+    ids: &[SessionId],
+    until: Until,
+    cap_ms: Option<u64>,
+) -> Vec<Session> {
     let deadline = cap_ms.map(|ms| clock::now().boot.saturating_add(ms));
     let mut watches: Vec<Watch> = ids.iter().map(|id| Watch::new(truth, home, id)).collect();
     loop {
@@ -73,8 +79,7 @@ impl Watch {
 
     /// The session has ended, or nothing that could happen would tell how.
     fn is_over(&self) -> bool {
-        let verdict = &self.session.verdict;
-        verdict.status.is_terminal() || verdict.rule.is_beyond_telling()
+        self.session.is_over()
     }
 
     fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

@@ -170,8 +170,14 @@ impl PrivateDir {
     /// If it is there already or there is no room.
     pub fn create_slot(&self, name: &str) -> io::Result<Slot> {
         let file = self.file(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
+        let reserved = fallocate(&file, FallocateFlags::empty(), 0, Slot::SIZE as u64);
         file.write_all_at(&[b'\n'; Slot::SIZE], 0)?;
-        file.sync_data()?;
+        match reserved {
+            Ok(()) => {}
+            // Where blocks cannot be reserved, writing them out now is what makes them ours.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.sync_data()?,
+            Err(errno) => return Err(errno.into()),
+        }
         Ok(Slot(file))
     }
 
@@ -348,6 +354,8 @@ fn make(parent: impl AsFd, name: &Path) -> Result<(), Untrusted> {
 
 fn open_private(parent: impl AsFd, name: &Path) -> Result<PrivateDir, Untrusted> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // A slash behind a link would have it followed in spite of the flag.
+    let name = name.components().as_path();
     let dir = openat(parent, name, flags, Mode::empty()).map_err(|errno| match errno {
         Errno::NOENT => Untrusted::NotThere,
         Errno::NOTDIR | Errno::LOOP => Untrusted::NotADirectory,

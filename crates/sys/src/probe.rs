@@ -105,8 +105,6 @@ impl Default for Probe {
 #[cfg(test)]
 mod tests {
     use super::{Means, elsewhere};
-    use std::os::fd::OwnedFd;
-
     use abide_core::identity::{Doubt, Sighting};
 
     #[test]
@@ -117,5 +115,6 @@ mod tests {
         assert_eq!(elsewhere::look(means, 1), Sighting::Failed(Doubt::Unsupported));
         assert_eq!(elsewhere::identify(&here, means, 1), Err(Doubt::Unsupported));
         assert_eq!(elsewhere::parent(1), None);
+        assert!(elsewhere::hold(1).is_none() && elsewhere::descendants(1).is_empty());
     }
 }

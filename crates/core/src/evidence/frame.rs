@@ -227,3 +227,21 @@ fn decode(line: &[u8]) -> Result<Fact, Flaw> {
         body: Body::from_json(&line.fact, line.body.get()).map_err(|_| Flaw::Body)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scanner_never_holds_more_than_the_longest_line() {
+        let mut scanner = Scanner::default();
+        let piece = vec![b'x'; 60_000];
+        for _ in 0..180 {
+            scanner.feed(&piece, &mut |_, _| {});
+            assert!(scanner.line.len() <= LONGEST_LINE);
+            assert!(scanner.line.capacity() <= 2 * LONGEST_LINE);
+        }
+        scanner.feed(b"\n", &mut |_, _| {});
+        assert_eq!((scanner.line.len(), scanner.start), (0, 180 * 60_000 + 1));
+    }
+}

@@ -10,12 +10,12 @@ use abide_core::evidence::{Body, ExecFailed, Guarded, Launched, Role, Size, Star
 use abide_core::guard::{Guard, Orders};
 use abide_core::id::SessionId;
 use abide_core::recording::{Kind, Start};
+use abide_sys::clock;
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::lock::{self, Holder};
 use abide_sys::pty::Pty;
 use abide_sys::signal::{self, Signals};
 use abide_sys::spawn::{self, Gated, Image, Stdio};
-use abide_sys::clock;
 
 use super::recorder::Recorder;
 use super::{Keeper, PUBLISHED, Program};
@@ -168,8 +168,10 @@ fn unpack(mut parcel: File) -> io::Result<Parcel> {
     let mut line = || lines.next().ok_or(io::ErrorKind::UnexpectedEof);
     let launched: Launched = body_from_line(line()?)?;
     let counts = std::str::from_utf8(line()?).map_err(io::Error::other)?;
-    let argc: usize = counts.split(' ').next().and_then(|n| n.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
-    let mut strings = line()?.split(|&b| b == 0).map(CString::new).collect::<Result<Vec<_>, _>>()?.into_iter();
+    let argc: usize =
+        counts.split(' ').next().and_then(|n| n.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
+    let mut strings =
+        line()?.split(|&b| b == 0).map(CString::new).collect::<Result<Vec<_>, _>>()?.into_iter();
     let cwd = strings.next().ok_or(io::ErrorKind::UnexpectedEof)?;
     let argv: Vec<_> = strings.by_ref().take(argc).collect();
     let env: Vec<_> = strings.filter(|s| !s.is_empty()).collect();

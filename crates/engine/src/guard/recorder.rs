@@ -108,8 +108,12 @@ impl Recorder {
     fn say_cut(&mut self) -> bool {
         let reason = self.reason.map_or_else(String::new, |reason| reason.to_string());
         let payload = format!("{} {reason}", self.lost);
-        let entry =
-            Entry { kind: Kind::Cut, time: clock::boot_micros(), position: self.position, payload: payload.as_bytes() };
+        let entry = Entry {
+            kind: Kind::Cut,
+            time: clock::boot_micros(),
+            position: self.position,
+            payload: payload.as_bytes(),
+        };
         let mut frame = header(&entry).to_vec();
         frame.extend_from_slice(payload.as_bytes());
         let said = disk::append(&self.file, &frame).is_ok();
