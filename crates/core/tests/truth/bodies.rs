@@ -1,0 +1,106 @@
+//! One fact of every kind, with every field filled.
+
+use abide_core::evidence::{
+    Adopted, Attention, Body, Cause, Checkpointed, Closing, Cut, Declared, Drained, Ended, ExecFailed, How,
+    ImageChanged, Marked, Noted, Observer, Outcome, Resources, Sealed, Signalled, Survivor, TurnClosed,
+    TurnOpened, Wants,
+};
+
+use crate::common::{
+    CLIENT, OWNER, PROGRAM, guarded, hosted, launched, moment, process, started, stop_asked,
+};
+
+pub(crate) fn every_kind() -> Vec<Body> {
+    vec![
+        launched(),
+        guarded(),
+        hosted(),
+        started(),
+        exec_failed(2),
+        stop_asked(),
+        signalled(),
+        ended_in_full(),
+        Body::Cut(Cut { offset: 4096, reason: "no space left".into() }),
+        Body::Drained(Drained { bytes: 8192 }),
+        declared(0),
+        turn_opened("t1"),
+        turn_closed("t1"),
+        attention(Wants::Approval),
+        Body::Marked(Marked { name: "before \u{1b}[31mred\u{0}".into(), offset: 12 }),
+        Body::Checkpointed(Checkpointed { path: "checkpoints/1".into() }),
+        adopted(),
+        Body::ImageChanged(ImageChanged { image: "/usr/bin/sh".into() }),
+        Body::Noted(Noted { text: "two\nlines, a quote \" and a \\".into() }),
+        Body::Summary(noted()),
+        sealed(Closing::Lost),
+        Body::Removing(noted()),
+        Body::Removed(noted()),
+    ]
+}
+
+pub(crate) fn noted() -> Noted {
+    Noted { text: "worth knowing".into() }
+}
+
+pub(crate) fn signalled() -> Body {
+    Body::Signalled(Signalled { signal: 15, pids: vec![PROGRAM], by: format!("client:{CLIENT}") })
+}
+
+pub(crate) fn exec_failed(errno: i32) -> Body {
+    Body::ExecFailed(ExecFailed { errno, path: "/usr/bin/missing".into() })
+}
+
+pub(crate) fn declared(exit_code: u8) -> Body {
+    Body::Declared(Declared { status: "success".into(), exit_code, summary: Some("all green".into()) })
+}
+
+pub(crate) fn adopted() -> Body {
+    Body::Adopted(Box::new(Adopted {
+        id: "k3v9q2zr".into(),
+        name: None,
+        program: process(PROGRAM),
+        argv: vec!["vim".into()],
+        cwd: "/srv/app".into(),
+        agent: None,
+    }))
+}
+
+pub(crate) fn sealed(status: Closing) -> Body {
+    let cause = match status {
+        Closing::Lost => Cause::HelpersDied,
+        Closing::NeverRan => Cause::LaunchBroke,
+    };
+    let outcome = Outcome { how: How::Lost, observed_by: Some(Observer::Sealed), cause: Some(cause) };
+    Body::Sealed(Box::new(Sealed { status, outcome, last_seen: Some(moment(3)) }))
+}
+
+pub(crate) fn turn_opened(turn: &str) -> Body {
+    Body::TurnOpened(Box::new(TurnOpened {
+        turn: turn.into(),
+        conversation: Some("c1".into()),
+        owner: Some(process(OWNER)),
+        cwd: "/srv/app".into(),
+        branch: Some("main".into()),
+        head: Some("47ee97c".into()),
+    }))
+}
+
+pub(crate) fn turn_closed(turn: &str) -> Body {
+    Body::TurnClosed(TurnClosed { turn: turn.into(), reason: "stop".into() })
+}
+
+pub(crate) fn attention(wants: Wants) -> Body {
+    Body::Attention(Attention { wants, text: Some("run `rm -r build`?".into()) })
+}
+
+fn ended_in_full() -> Body {
+    Body::Ended(Box::new(Ended {
+        outcome: Outcome {
+            how: How::Signaled { signal: 11, core: true },
+            observed_by: Some(Observer::Pidfd),
+            cause: Some(Cause::Oom),
+        },
+        resources: Some(Resources { wall_ms: 5_000, user_ms: 400, system_ms: 30, peak_kib: 9_000 }),
+        survivors: vec![Survivor { process: process(777), command: "sleep 9".into() }],
+    }))
+}

@@ -1,0 +1,200 @@
+//! A damaged record does not lie. Every truncation and every altered byte of a whole session's files, everyone
+//! dead: the true verdict or `unknown`, never another code, and the damage is located.
+
+use abide_core::evidence::How;
+use abide_core::evidence::fold::Evidence;
+use abide_core::evidence::frame::{Damage, Flaw, Scanner, encode};
+use abide_core::status::Status;
+use abide_core::verdict::{Verdict, derive, is_closed};
+
+use crate::bodies::signalled;
+use crate::common::{all_dead, ended, now, running, stop_asked};
+
+const CODE: u8 = 3;
+const SLOT_SIZE: usize = 512;
+
+/// A session's two files. The outcome stands in both.
+struct Files {
+    log: Vec<u8>,
+    slot: Vec<u8>,
+    /// Where the frames of the log start, and where the last one ends.
+    bounds: Vec<usize>,
+}
+
+fn files() -> Files {
+    let story = running().client(stop_asked()).guard(signalled()).guard(ended(How::Exited { code: CODE }));
+    let frames: Vec<Vec<u8>> = story.facts.iter().map(|fact| encode(fact).unwrap()).collect();
+    let mut slot = frames[frames.len() - 1].clone();
+    assert!(slot.len() < SLOT_SIZE);
+    slot.resize(SLOT_SIZE, b'\n');
+    let bounds = (0..=frames.len()).map(|n| frames[..n].concat().len()).collect();
+    Files { log: frames.concat(), slot, bounds }
+}
+
+#[test]
+fn an_intact_record_gives_the_true_verdict_with_and_without_its_slot() {
+    let Files { log, slot, .. } = files();
+    for slot in [Some(&slot[..]), None] {
+        let (evidence, verdict) = judge(Evidence::read(&log), slot);
+        assert_eq!((verdict.status, verdict.codes.wait), (Status::Exited, Some(CODE)));
+        assert!(!evidence.is_damaged());
+    }
+}
+
+#[test]
+fn a_log_cut_at_any_byte_never_lies() {
+    let Files { log, slot, bounds } = files();
+    let mut reader = Reader::default();
+    for cut in 1..log.len() {
+        reader = reader.read(&log[cut - 1..cut]);
+        let read = reader.clone().finish();
+        check_damage(&read, &format!("cut at {cut}"), |damage| damage.offset + damage.length == cut as u64);
+        let on_a_bound = bounds.iter().any(|&bound| cut + 1 == bound || cut == bound || cut == bound + 1);
+        assert_eq!(read.is_damaged(), !on_a_bound, "cut at {cut}: {:?}", read.record.damage);
+        for slot in [Some(&slot[..]), None] {
+            let (evidence, verdict) = judge(read.clone(), slot);
+            check_truth(&verdict, &format!("cut at {cut}, slot {}", slot.is_some()));
+            let end_is_whole = cut + 1 >= log.len();
+            let may_miss_the_end = slot.is_none() && !end_is_whole;
+            assert!(!may_miss_the_end || verdict.status == Status::Unknown, "cut at {cut}");
+            assert!(evidence.is_damaged() || verdict.status == Status::Exited, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_log_with_any_byte_of_its_beginning_altered_never_lies() {
+    let start = files().bounds[..3].to_vec();
+    start.windows(2).for_each(|frame| alter_frame(frame[0]..frame[1]));
+}
+
+#[test]
+fn a_log_with_any_later_byte_altered_never_lies() {
+    let rest = files().bounds[2..].to_vec();
+    rest.windows(2).for_each(|frame| alter_frame(frame[0]..frame[1]));
+}
+
+fn alter_frame(frame: std::ops::Range<usize>) {
+    let Files { log, slot, .. } = files();
+    // What stands before the altered frame reads as ever, so it is read once.
+    let before = Reader::default().read(&log[..frame.start]);
+    for at in frame.clone() {
+        for (what, altered) in alterations(&log, at) {
+            let read = before.clone().read(&altered[frame.start..]).finish();
+            let name = format!("byte {at} {what}");
+            assert!(read.is_damaged(), "{name}: not noticed");
+            check_damage(&read, &name, |damage| is_near(damage, at, altered.len()));
+            for slot in [Some(&slot[..]), None] {
+                let (_, verdict) = judge(read.clone(), slot);
+                check_truth(&verdict, &name);
+            }
+        }
+    }
+}
+
+/// Evidence being read in pieces.
+#[derive(Clone, Default)]
+struct Reader {
+    scanner: Scanner,
+    evidence: Evidence,
+}
+
+impl Reader {
+    fn read(mut self, piece: &[u8]) -> Self {
+        self.scanner.feed(piece, &mut |offset, found| self.evidence.add(offset, found));
+        self
+    }
+
+    fn finish(mut self) -> Evidence {
+        self.scanner.finish(&mut |offset, found| self.evidence.add(offset, found));
+        self.evidence
+    }
+}
+
+#[test]
+fn a_slot_with_any_byte_altered_or_cut_never_lies() {
+    let Files { log, slot, bounds } = files();
+    let without_end = Evidence::read(&log[..bounds[bounds.len() - 2]]);
+    for at in 0..SLOT_SIZE {
+        let cut = (format!("slot cut at {at}"), slot[..at].to_vec());
+        for (what, altered) in alterations(&slot, at).into_iter().chain([cut]) {
+            let name = format!("slot byte {at} {what}");
+            let (evidence, verdict) = judge(without_end.clone(), Some(&altered));
+            if altered.iter().any(|&b| b != b'\n') {
+                check_truth(&verdict, &name);
+                let noticed = evidence.is_damaged() || verdict.status == Status::Exited;
+                assert!(noticed, "{name}: not noticed");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_whose_blocks_were_zeroed_never_lies() {
+    let Files { log, slot, .. } = files();
+    for start in (0..log.len()).step_by(64) {
+        for length in [1, 64, 512, 4096] {
+            let mut altered = log.clone();
+            let end = log.len().min(start + length);
+            altered[start..end].fill(0);
+            let name = format!("zeroes from {start} to {end}");
+            let read = Evidence::read(&altered);
+            assert!(read.is_damaged(), "{name}: not noticed");
+            for slot in [Some(&slot[..]), None] {
+                check_truth(&judge(read.clone(), slot).1, &name);
+            }
+        }
+    }
+}
+
+/// The bytes with one of them altered, in each of the ways that change it.
+fn alterations(bytes: &[u8], at: usize) -> Vec<(String, Vec<u8>)> {
+    let byte = bytes[at];
+    let mut ways = vec![byte ^ 1, byte ^ 0x80, b'\n'];
+    ways.retain(|&way| way != byte);
+    ways.dedup();
+    let alter = |way| {
+        let mut altered = bytes.to_vec();
+        altered[at] = way;
+        (format!("as {way:#04x}"), altered)
+    };
+    ways.into_iter().map(alter).collect()
+}
+
+/// The slot is asked only for what the log lacks.
+fn judge(mut evidence: Evidence, slot: Option<&[u8]>) -> (Evidence, Verdict) {
+    if !is_closed(&evidence) {
+        evidence.add_slot(slot, i64::MAX);
+    }
+    let verdict = derive(&evidence, &all_dead(), now());
+    (evidence, verdict)
+}
+
+/// The verdict is the true one or `unknown`, and no code but the true one is in it.
+fn check_truth(verdict: &Verdict, name: &str) {
+    let codes = verdict.codes;
+    match verdict.status {
+        Status::Exited => assert_eq!((codes.exit, codes.wait), (Some(CODE), Some(CODE)), "{name}"),
+        Status::Unknown => assert_eq!((codes.exit, codes.wait), (None, None), "{name}"),
+        Status::Starting | Status::Running | Status::Unattended | Status::Exiting => panic!("{name}: alive"),
+        Status::Failed | Status::Lost | Status::Destroying | Status::Destroyed => {
+            panic!("{name}: {}", verdict.status.name())
+        }
+    }
+    let how = verdict.outcome.as_ref().map(|outcome| outcome.how);
+    assert!(how.is_none_or(|how| how == How::Exited { code: CODE }), "{name}: {how:?}");
+}
+
+/// All damage is where it should be. A gap stands before the next fact of its witness.
+fn check_damage(evidence: &Evidence, name: &str, located: impl Fn(&Damage) -> bool) {
+    let places = evidence.record.damage.iter().filter(|damage| damage.flaw != Flaw::Gap);
+    assert!(places.clone().all(located), "{name}: {:?}", evidence.record.damage);
+    assert!(!evidence.is_damaged() || places.count() > 0, "{name}: a gap alone tells no place");
+}
+
+/// The altered byte is in the damaged place, or is the newline that now stands beside it.
+fn is_near(damage: &Damage, at: usize, length: usize) -> bool {
+    let (start, end) = (damage.offset, damage.offset + damage.length);
+    let at = at as u64;
+    end <= length as u64 && start <= at + 1 && at <= end
+}

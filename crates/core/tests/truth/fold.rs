@@ -1,0 +1,192 @@
+//! Facts folded into evidence: gaps, the slot, and what endless nonsense may cost.
+
+use abide_core::evidence::fold::Evidence;
+use abide_core::evidence::frame::{Damage, Flaw, Found, LONGEST_LINE, encode};
+use abide_core::evidence::{Body, Fact, How, Role};
+
+use crate::bodies::{declared, exec_failed, noted, turn_closed, turn_opened};
+use crate::common::{
+    CLIENT, GUARD, Story, ended, fold, guarded, launched, moment, running, started, stop_asked, witness,
+};
+
+const TEN_MIB: usize = 10 * 1024 * 1024;
+const DAMAGE_KEPT: usize = 16;
+
+#[test]
+fn the_first_end_counts_and_the_latest_word_on_the_work() {
+    let story = running()
+        .guard(declared(1))
+        .guard(declared(0))
+        .guard(ended(How::Exited { code: 3 }))
+        .guard(ended(How::Exited { code: 4 }));
+    let evidence = story.evidence();
+    assert_eq!(evidence.closing.ended.unwrap().body.outcome.how, How::Exited { code: 3 });
+    assert_eq!(evidence.work.declared.unwrap().body.exit_code, 0);
+    assert_eq!(evidence.record.facts, 8);
+}
+
+#[test]
+fn only_the_close_of_the_latest_turn_closes_it() {
+    let opened_twice = running().guard(turn_opened("t1")).guard(turn_opened("t2"));
+    let evidence = opened_twice.guard(turn_closed("t1")).evidence();
+    assert!(!evidence.work.turn_closed, "t1 is not the latest turn");
+    let closed = running().guard(turn_opened("t1")).guard(turn_closed("t1"));
+    assert!(closed.evidence().work.turn_closed);
+    let reopened = running().guard(turn_opened("t1")).guard(turn_closed("t1")).guard(turn_opened("t1"));
+    assert!(!reopened.evidence().work.turn_closed);
+}
+
+#[test]
+fn a_fact_that_is_missing_from_a_witness_own_count_is_a_gap() {
+    let story = running().guard(stop_asked()).client(Body::Noted(noted())).guard(started());
+    for missing in 0..story.facts.len() {
+        let mut facts = story.facts.clone();
+        let gone = facts.remove(missing);
+        let is_last_of_its_witness = !facts[missing..].iter().any(|fact| fact.witness == gone.witness);
+        let bytes: Vec<u8> = facts.iter().flat_map(|fact| encode(fact).unwrap()).collect();
+        let flaws: Vec<Flaw> =
+            Evidence::read(&bytes).record.damage.iter().map(|damage| damage.flaw).collect();
+        let expected = if is_last_of_its_witness { vec![] } else { vec![Flaw::Gap] };
+        assert_eq!(flaws, expected, "without fact {missing}");
+    }
+}
+
+#[test]
+fn a_gap_is_located_at_the_fact_behind_it() {
+    let story = Story::default().guard(guarded()).guard(launched()).guard(started());
+    let first = encode(&story.facts[0]).unwrap();
+    let bytes = [&first[..], &encode(&story.facts[2]).unwrap()].concat();
+    let gap = Damage { offset: first.len() as u64 + 1, length: 0, flaw: Flaw::Gap };
+    assert_eq!(Evidence::read(&bytes).record.damage, [gap]);
+}
+
+#[test]
+fn a_gap_of_a_known_witness_is_noticed_however_many_witnesses_there_are() {
+    let hooks = |story: Story, pid| story.tell(Role::Hook, pid, Body::Noted(noted()));
+    let mut facts = (10_000..10_300).fold(running(), hooks).guard(stop_asked()).guard(started()).facts;
+    assert!(!fold(&facts).is_damaged());
+    let stop = facts.iter().position(|fact| fact.body == stop_asked()).unwrap();
+    facts.remove(stop);
+    assert_eq!(fold(&facts).record.damage[0].flaw, Flaw::Gap);
+}
+
+#[test]
+fn a_count_at_its_end_or_going_back_does_no_harm() {
+    let fact =
+        |seq| Fact { witness: witness(Role::Client, CLIENT), seq, at: moment(0), body: Body::Noted(noted()) };
+    assert!(!fold(&[1, 2, 1, 2].map(fact)).is_damaged(), "a pid that was used again counts from 1 again");
+    assert!(fold(&[u64::MAX, u64::MAX, 1, 0, u64::MAX].map(fact)).is_damaged());
+}
+
+#[test]
+fn any_order_of_witnesses_is_whole_if_each_kept_its_own_order() {
+    let [a, b] = [GUARD, CLIENT].map(|pid| {
+        (1..=3).map(move |seq| Fact {
+            witness: witness(Role::Guard, pid),
+            seq,
+            at: moment(seq),
+            body: Body::Noted(noted()),
+        })
+    });
+    for choices in 0..64 {
+        let (mut a, mut b) = (a.clone(), b.clone());
+        let next = |n| {
+            if choices >> n & 1 == 0 { a.next().or_else(|| b.next()) } else { b.next().or_else(|| a.next()) }
+        };
+        let facts: Vec<Fact> = (0..6).filter_map(next).collect();
+        assert_eq!((facts.len(), fold(&facts).is_damaged()), (6, false), "order {choices:06b}");
+    }
+}
+
+#[test]
+fn a_slot_of_newlines_is_empty_and_a_missing_one_is_damage() {
+    let mut evidence = running().evidence();
+    evidence.add_slot(Some(&[b'\n'; 4096]), i64::MAX);
+    assert_eq!(evidence, running().evidence());
+    evidence.add_slot(None, i64::MAX);
+    assert_eq!(evidence.record.damage, [Damage { offset: 0, length: 0, flaw: Flaw::NoSlot }]);
+}
+
+#[test]
+fn a_slot_gives_the_end_that_the_log_lacks_and_never_another() {
+    let three = running().guard(ended(How::Exited { code: 3 }));
+    let mut slot = encode(three.facts.last().unwrap()).unwrap();
+    slot.resize(4096, b'\n');
+    let mut cut_off = running().evidence();
+    cut_off.add_slot(Some(&slot), i64::MAX);
+    assert_eq!(cut_off.closing.ended.unwrap().body.outcome.how, How::Exited { code: 3 });
+    assert!(cut_off.record.damage.is_empty());
+
+    let mut other = running().guard(ended(How::Exited { code: 4 })).evidence();
+    other.add_slot(Some(&slot), i64::MAX);
+    assert_eq!(other.closing.ended.unwrap().body.outcome.how, How::Exited { code: 4 });
+}
+
+#[test]
+fn a_slot_that_was_filled_after_an_instant_says_nothing_of_it() {
+    let fact = running().guard(ended(How::Exited { code: 3 })).facts.pop().unwrap();
+    let slot = encode(&fact).unwrap();
+    for (until, filled) in [(fact.at.wall - 1, false), (fact.at.wall, true), (i64::MAX, true)] {
+        let mut evidence = running().evidence();
+        evidence.add_slot(Some(&slot), until);
+        assert_eq!(evidence.closing.ended.is_some(), filled, "until {until}");
+    }
+}
+
+#[test]
+fn a_slot_holds_ends_and_nothing_else_counts_in_it() {
+    let failed = running().guard(exec_failed(2)).facts.pop().unwrap();
+    let mut evidence = Evidence::default();
+    evidence.add_slot(Some(&encode(&failed).unwrap()), i64::MAX);
+    assert!(evidence.closing.exec_failed.is_some());
+
+    for fact in running().guard(declared(0)).guard(Body::Removed(noted())).facts {
+        let mut evidence = Evidence::default();
+        evidence.add_slot(Some(&encode(&fact).unwrap()), i64::MAX);
+        assert_eq!(evidence, Evidence::default(), "{}", fact.body.name());
+    }
+}
+
+#[test]
+fn an_empty_log_is_damage() {
+    let evidence = Evidence::read(b"");
+    assert_eq!(evidence.record.damage, [Damage { offset: 0, length: 0, flaw: Flaw::Empty }]);
+}
+
+#[test]
+fn ten_mib_of_garbage_are_located_counted_and_not_kept() {
+    let mut noise = 0x9e37_79b9_u32;
+    let mut next = || {
+        noise ^= noise << 13;
+        noise ^= noise >> 17;
+        noise ^= noise << 5;
+        noise.to_le_bytes()
+    };
+    let garbage: Vec<u8> = std::iter::repeat_with(&mut next).take(16 * 1024).flatten().collect();
+    let mut bytes = garbage.repeat(TEN_MIB / garbage.len());
+    let behind = running();
+    bytes.extend_from_slice(&behind.bytes());
+    let evidence = Evidence::read(&bytes);
+    assert_eq!(evidence.record.damage.len(), DAMAGE_KEPT);
+    assert!(evidence.record.more_damage > 10_000);
+    assert!(evidence.record.damage.iter().all(|damage| damage.offset + damage.length <= TEN_MIB as u64));
+    assert_eq!(evidence.beginning, behind.evidence().beginning, "what stands behind it is read");
+}
+
+#[test]
+fn ten_mib_without_a_newline_are_one_damage_and_the_next_fact_is_read() {
+    let line = vec![b'x'; TEN_MIB];
+    let next = encode(&running().facts[0]).unwrap();
+    for piece in [TEN_MIB, 64 * 1024, LONGEST_LINE, LONGEST_LINE + 1] {
+        let mut scanner = abide_core::evidence::frame::Scanner::default();
+        let mut found = Vec::new();
+        for bytes in line.chunks(piece).chain([&next[..]]) {
+            scanner.feed(bytes, &mut |offset, one| found.push((offset, one)));
+        }
+        scanner.finish(&mut |offset, one| found.push((offset, one)));
+        let damage = Damage { offset: 0, length: TEN_MIB as u64, flaw: Flaw::TooLong };
+        let fact = Box::new(running().facts[0].clone());
+        let behind = TEN_MIB as u64 + 1;
+        assert_eq!(found, [(0, Found::Damage(damage)), (behind, Found::Fact(fact))], "pieces of {piece}");
+    }
+}

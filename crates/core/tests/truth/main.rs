@@ -1,0 +1,17 @@
+//! What is true of a session, tested from the stored bytes up to the verdict.
+
+#![cfg(test)]
+
+mod agent;
+mod bodies;
+mod codes;
+mod common;
+mod damage;
+mod fold;
+mod frame;
+mod hindsight;
+mod identity;
+mod laws;
+mod properties;
+mod stat;
+mod verdict;

@@ -1,0 +1,84 @@
+//! `/proc/PID/stat` with hostile names: the line is read from its last parenthesis.
+
+use abide_core::identity::Stat;
+
+const TAIL: &str = "1 300 300 34816 300 4194304 1200 0 3 0 57 12 0 0 20 0 4 0 987654 2252800 250 \
+                    18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+const EXPECTED: Stat = Stat { letter: b'S', parent: 1, threads: 4, start_ticks: 987_654 };
+
+#[test]
+fn a_plain_line_gives_letter_parent_threads_and_birth() {
+    assert_eq!(Stat::parse(&line(b"make")), Some(EXPECTED));
+}
+
+#[test]
+fn no_name_can_forge_what_stands_behind_it() {
+    let names: [&[u8]; 16] = [
+        b"",
+        b")",
+        b"(",
+        b"()",
+        b")(",
+        b" ",
+        b"a b c",
+        b"\n",
+        b"\t\r\n",
+        b") Z 1 1 1",
+        b"x) Z 0 0 0 0 0",
+        b")\n7 (y) Z 1 1",
+        b"\xff\xfe\xc3\x28",
+        b"\xc3)\xa9",
+        b"\0\0",
+        b"kworker/u8:2-events_unbound",
+    ];
+    for name in names {
+        assert_eq!(Stat::parse(&line(name)), Some(EXPECTED), "{:?}", name.escape_ascii().to_string());
+    }
+}
+
+#[test]
+fn every_single_byte_is_harmless_in_a_name() {
+    for byte in 0..=u8::MAX {
+        assert_eq!(Stat::parse(&line(&[b'a', byte, b'b'])), Some(EXPECTED), "{byte:#04x}");
+        assert_eq!(Stat::parse(&line(&[byte])), Some(EXPECTED), "{byte:#04x}");
+    }
+}
+
+#[test]
+fn the_letter_is_passed_on_as_it_is() {
+    for letter in *b"RSDZTtXxKWPI" {
+        let line =
+            String::from_utf8(line(b"make")).unwrap().replacen(") S", &format!(") {}", letter as char), 1);
+        assert_eq!(Stat::parse(line.as_bytes()), Some(Stat { letter, ..EXPECTED }));
+    }
+}
+
+#[test]
+fn a_line_cut_at_any_byte_says_nothing_or_the_truth() {
+    let line = line(b"a) b");
+    for cut in 0..line.len() {
+        let parsed = Stat::parse(&line[..cut]);
+        assert!(parsed.is_none_or(|stat| stat == EXPECTED), "cut at {cut}: {parsed:?}");
+    }
+}
+
+#[test]
+fn lines_that_are_none_say_nothing() {
+    let bad: [&[u8]; 7] = [
+        b"",
+        b"300 make S 1",
+        b"300 (make)",
+        b"300 (make) ",
+        b"300 (make) S",
+        b"300 (make) S x 300 300 0 0 0 0 0 0 0 0 0 0 0 20 0 4 0 987654 0",
+        b"300 (make) S 1 300 300 0 0 0 0 0 0 0 0 0 0 0 20 0 4 0 -1 0",
+    ];
+    for line in bad {
+        assert_eq!(Stat::parse(line), None, "{:?}", line.escape_ascii().to_string());
+    }
+    assert_eq!(Stat::parse(b"300 (make) S 1 \xff"), None);
+}
+
+fn line(name: &[u8]) -> Vec<u8> {
+    [b"300 (", name, b") S ", TAIL.as_bytes()].concat()
+}
