@@ -132,7 +132,7 @@ impl Keeper {
         match caught.number {
             signal::CHLD => self.reap(),
             signal::HUP => {
-                self.note(Body::Noted(Noted { text: format!("hangup from pid {}; going on", caught.pid) }))
+                self.note(Body::Noted(Noted { text: format!("hangup from pid {}; going on", caught.pid) }));
             }
             _ => {
                 let grace_ms = caught.value.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(GRACE_MS);

@@ -1,0 +1,133 @@
+//! What was typed: the root of the command line, the home it means, and refusals of what makes no sense.
+//! The only reader of the environment that decides where sessions are.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use abide_core::failure::{Code, Failure};
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::cmd::{Command, NO_CODE};
+use crate::output::Output;
+
+const EXAMPLES: &str = "Examples:
+  abide ls                    the sessions that are not over
+  abide why nightly           the proof of what abide says of a session
+  abide inspect @last --json  everything about the latest session, for programs
+  abide doctor --fix          look at the machine and the home, mend what is safe to mend";
+
+/// Sessions that outlive their terminal, and the truth about them
+#[derive(Debug, Parser)]
+#[command(name = "abide", version, before_help = EXAMPLES, max_term_width = 100)]
+#[command(after_help = "A session is meant by its ID, its name, a unique prefix of either, or @last.")]
+pub(crate) struct Cli {
+    /// Answer with one JSON object on standard output
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) json: bool,
+    /// Where the sessions are [default: $ABIDE_HOME, $XDG_STATE_HOME/abide or ~/.local/state/abide]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
+    pub(crate) home: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What was typed is not a command, or asks for help.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    error: clap::Error,
+    command: &'static str,
+    json: bool,
+    /// The command would have exited with a program's code.
+    passes_on: bool,
+}
+
+/// Reads the arguments.
+pub(crate) fn parse(argv: impl Iterator<Item = OsString>) -> Result<Cli, Refused> {
+    let argv: Vec<OsString> = argv.collect();
+    Cli::try_parse_from(&argv).map_err(|error| {
+        let ours: Vec<&OsString> = argv.iter().skip(1).take_while(|arg| *arg != "--").collect();
+        let json = ours.iter().any(|arg| *arg == "--json");
+        let verb = ours.iter().find_map(|arg| Command::known(arg.to_str()?));
+        let detached = ours.iter().any(|arg| *arg == "-d" || *arg == "--detach");
+        let passes_on = verb.is_some_and(|verb| Command::passes_on_a_code(verb, detached));
+        Refused { error, command: verb.unwrap_or("abide"), json, passes_on }
+    })
+}
+
+impl Refused {
+    /// Prints help or the refusal, and gives the exit code.
+    pub(crate) fn tell(self) -> u8 {
+        let mut output = Output::new(self.command, self.json);
+        let help = self.error.exit_code() == 0;
+        let failure = Failure::new(Code::Usage, self.message()).hint(self.hint());
+        match (help, self.json) {
+            (true, _) => output.help(&self.error.render()),
+            (false, true) => output.fail(&failure),
+            (false, false) => output.complain(&self.error.render().to_string()),
+        }
+        match (help, self.passes_on) {
+            (true, _) => 0,
+            (false, true) => NO_CODE,
+            (false, false) => failure.code.kind().exit_code(),
+        }
+    }
+
+    /// clap's own words, without what surrounds them.
+    fn message(&self) -> String {
+        if self.error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return "a command or an argument is missing".to_owned();
+        }
+        let text = self.error.render().to_string();
+        let first = text.split("\n\n").next().unwrap_or_default();
+        let words = first.strip_prefix("error: ").unwrap_or(first).split_whitespace();
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    fn hint(&self) -> String {
+        let suggested = [
+            ContextKind::SuggestedSubcommand,
+            ContextKind::SuggestedArg,
+            ContextKind::SuggestedValue,
+            ContextKind::ValidSubcommand,
+            ContextKind::ValidValue,
+        ];
+        let words: Vec<String> = suggested.into_iter().flat_map(|kind| words(self.error.get(kind))).collect();
+        let verb = Some(self.command).filter(|command| Command::known(command).is_some());
+        let help = verb.map_or("abide --help".to_owned(), |verb| format!("abide {verb} --help"));
+        if words.is_empty() {
+            format!("`{help}` shows examples")
+        } else {
+            format!("did you mean {}? `{help}` shows examples", words.join(" or "))
+        }
+    }
+}
+
+fn words(value: Option<&ContextValue>) -> Vec<String> {
+    let quoted = |word: &String| format!("`{word}`");
+    if let Some(ContextValue::String(word)) = value {
+        vec![quoted(word)]
+    } else if let Some(ContextValue::Strings(words)) = value {
+        words.iter().map(quoted).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+/// The home that is meant.
+///
+/// # Errors
+/// If neither the arguments nor the environment name one.
+pub(crate) fn home(flag: Option<&Path>) -> Result<PathBuf, Failure> {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // A relative path in these two means nothing and is to be ignored.
+    let absolute = |name: &str| named(name).filter(|path| path.is_absolute());
+    flag.map(Path::to_owned)
+        .or_else(|| named("ABIDE_HOME"))
+        .or_else(|| Some(absolute("XDG_STATE_HOME")?.join("abide")))
+        .or_else(|| Some(absolute("HOME")?.join(".local/state/abide")))
+        .ok_or_else(|| {
+            Failure::new(Code::Usage, "no home: neither ABIDE_HOME nor HOME is set")
+                .hint("choose a home with --home or ABIDE_HOME")
+        })
+}

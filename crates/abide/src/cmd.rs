@@ -1,0 +1,132 @@
+//! The verbs. A new one is a file below this folder, its `mod` line and its line in the table.
+
+mod doctor;
+mod inspect;
+mod ls;
+mod run;
+mod schema;
+mod signal;
+mod stop;
+mod version;
+mod wait;
+mod why;
+
+use std::path::PathBuf;
+
+use abide_core::failure::Failure;
+use abide_engine::Sessions;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::args::{self, Cli};
+use crate::output::Output;
+
+/// What a command that passes on a program's code exits with when there is none.
+pub(crate) const NO_CODE: u8 = 125;
+
+/// One verb of the command line, with its arguments.
+pub(crate) trait Verb {
+    /// What `data` of its JSON answer holds.
+    type Data: JsonSchema;
+
+    /// Does it, and gives the exit code.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being done.
+    fn run(self, front: &mut Front) -> Result<u8, Failure>;
+
+    /// Whether it exits with a program's code, so that its own failures must keep out of the way.
+    fn passes_on_a_code(&self) -> bool {
+        false
+    }
+}
+
+/// What every verb works with.
+#[derive(Debug)]
+pub(crate) struct Front {
+    home: Option<PathBuf>,
+    pub(crate) output: Output,
+}
+
+impl Front {
+    /// The home that is meant.
+    ///
+    /// # Errors
+    /// If none is named anywhere.
+    pub(crate) fn home(&self) -> Result<PathBuf, Failure> {
+        args::home(self.home.as_deref())
+    }
+
+    /// The sessions of that home.
+    ///
+    /// # Errors
+    /// If it is not to be trusted.
+    pub(crate) fn sessions(&self) -> Result<Sessions, Failure> {
+        Sessions::open(&self.home()?)
+    }
+}
+
+macro_rules! verbs {
+    ($($name:literal $verb:ident $variant:ident,)+) => {
+        /// What abide was asked to do.
+        #[derive(Debug, clap::Subcommand)]
+        #[command(defer = true)]
+        pub(crate) enum Command { $(#[command(name = $name)] $variant($verb::Args),)+ }
+
+        impl Command {
+            /// Every verb, in the order of the table.
+            pub(crate) const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            const fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name,)+ }
+            }
+
+            fn run(self, front: &mut Front) -> u8 {
+                match self { $(Self::$variant(args) => run(args, front),)+ }
+            }
+        }
+
+        /// The schemas of what each verb answers.
+        fn data_schemas() -> Vec<(&'static str, fn(&mut SchemaGenerator) -> Schema)> {
+            vec![$(($name, |made| made.subschema_for::<<$verb::Args as Verb>::Data>()),)+]
+        }
+    };
+}
+
+verbs! {
+    "run" run Run,
+    "wait" wait Wait,
+    "stop" stop Stop,
+    "signal" signal Signal,
+    "ls" ls Ls,
+    "inspect" inspect Inspect,
+    "why" why Why,
+    "doctor" doctor Doctor,
+    "schema" schema Schema,
+    "version" version Version,
+}
+
+impl Command {
+    /// Whether a verb that cannot even be parsed would have passed on a program's code.
+    pub(crate) fn passes_on_a_code(verb: &str, detached: bool) -> bool {
+        verb == "wait" || (verb == "run" && !detached)
+    }
+
+    /// The verb of this name.
+    pub(crate) fn known(name: &str) -> Option<&'static str> {
+        Self::NAMES.iter().copied().find(|known| *known == name)
+    }
+}
+
+/// Does what was asked, tells a failure, and gives the exit code.
+pub(crate) fn perform(cli: Cli) -> u8 {
+    let output = Output::new(cli.command.name(), cli.json);
+    cli.command.run(&mut Front { home: cli.home, output })
+}
+
+fn run<V: Verb>(verb: V, front: &mut Front) -> u8 {
+    let passes_on = verb.passes_on_a_code();
+    verb.run(front).unwrap_or_else(|failure| {
+        front.output.fail(&failure);
+        if passes_on { NO_CODE } else { failure.code.kind().exit_code() }
+    })
+}

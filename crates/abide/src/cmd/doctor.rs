@@ -1,0 +1,31 @@
+//! `abide doctor`: what is wrong with this machine, this home and its sessions, and what to do about it.
+
+use abide_core::failure::{Code, Failure};
+
+use super::{Front, Verb};
+use crate::show::doctor::{self, DoctorView};
+
+const EXAMPLES: &str = "Examples:
+  abide doctor          look at everything, change nothing
+  abide doctor --fix    also record the end of sessions whose witnesses died";
+
+/// Look for what is wrong, and mend what is safe to mend
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(after_help = "Exits with 1 if anything is bad.")]
+pub(crate) struct Args {
+    /// Record the end of sessions that are over and whose witnesses died
+    #[arg(long)]
+    fix: bool,
+}
+
+impl Verb for Args {
+    type Data = DoctorView<'static>;
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let checks = abide_engine::doctor::examine(&front.home()?, self.fix)?;
+        let data = DoctorView::new(&checks);
+        front.output.show(&data, |page| doctor::put(page, &checks))?;
+        Ok(if data.healthy { 0 } else { Code::Unhealthy.kind().exit_code() })
+    }
+}

@@ -1,0 +1,164 @@
+//! `abide run`: launch a program in a session of its own.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use abide_core::evidence::Size;
+use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionName;
+use abide_engine::{Request, Session, Until, launch};
+
+use super::{Front, Verb, wait};
+use crate::show::session::SessionView;
+use crate::when;
+
+const EXAMPLES: &str = "Examples:
+  abide run -d -- claude -p 'fix the tests'     prints the ID; the program outlives this terminal
+  abide run -d --name nightly -- make release   with a name to speak of it
+  abide run --wait -- cargo test                waits and exits with the program's code
+  abide run -d --no-tty --timeout 2h -- ./job   on pipes instead of a terminal, two hours at most";
+
+/// Run a program in a session that outlives terminal, connection and launcher
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(after_help = "Exits with 126 if the program cannot be executed, 127 if it is not found. \
+    With --wait: the program's code, 128+signal, or 125 if abide itself failed. \
+    HUP, INT and TERM end this command only; the session goes on.")]
+pub(crate) struct Args {
+    /// Print the ID and return as soon as the session can be waited on
+    #[arg(short, long, conflicts_with = "wait")]
+    detach: bool,
+    /// Wait for the end and exit with the program's code
+    #[arg(long)]
+    wait: bool,
+    /// A name for the session; free again once its session is over
+    #[arg(long)]
+    name: Option<String>,
+    /// A label, for finding it again
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    labels: Vec<String>,
+    /// The terminal's size
+    #[arg(long, value_name = "COLSxROWS", default_value = "80x24", conflicts_with = "no_tty")]
+    size: String,
+    /// Pipes instead of a terminal: output and errors are recorded apart
+    #[arg(long)]
+    no_tty: bool,
+    /// Where the program starts [default: here]
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Set a variable in the program's environment
+    #[arg(long = "env", value_name = "KEY=VALUE")]
+    env: Vec<OsString>,
+    /// End the session after this long
+    #[arg(long, value_name = "DURATION")]
+    timeout: Option<String>,
+    /// The program and its arguments, untouched
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl Verb for Args {
+    type Data = SessionView<'static>;
+
+    fn passes_on_a_code(&self) -> bool {
+        !self.detach
+    }
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        if !self.detach && !self.wait {
+            return Err(Failure::new(Code::Usage, "attaching is not built yet")
+                .hint("use `run -d` to return at once, or `run --wait` to wait for the end"));
+        }
+        let waits = self.wait;
+        let mut sessions = front.sessions()?;
+        let session = sessions.run(self.request()?)?;
+        if let Some(failed) = &session.evidence.closing.exec_failed {
+            let reason = std::io::Error::from_raw_os_error(failed.body.errno);
+            let message = format!("session {}: cannot execute {}: {reason}", session.id, failed.body.path);
+            front.output.remark(&format!("abide: {message}"));
+        }
+        if waits {
+            let ended = sessions.wait(std::slice::from_ref(&session.id), Until::All, None);
+            return wait::answer(front, &ended, None, false);
+        }
+        show(front, &sessions, &session)?;
+        Ok(session.verdict.codes.wait.filter(|_| session.evidence.closing.exec_failed.is_some()).unwrap_or(0))
+    }
+}
+
+fn show(front: &mut Front, sessions: &abide_engine::Sessions, session: &Session) -> Result<(), Failure> {
+    let view = SessionView::new(session, sessions.recording(&session.id));
+    front.output.show(&view, |page| {
+        page.plain(session.id.as_str()).end();
+    })
+}
+
+impl Args {
+    fn request(self) -> Result<Request, Failure> {
+        let mut env = launch::environment();
+        for entry in &self.env {
+            let (key, value) = split(entry)?;
+            env.insert(key, value);
+        }
+        let here = || std::env::current_dir().map_err(|e| Failure::io("find", &"the working directory", &e));
+        Ok(Request {
+            argv: self.command,
+            env,
+            cwd: match self.cwd {
+                Some(dir) => {
+                    std::path::absolute(&dir).map_err(|e| Failure::io("find", &dir.display(), &e))?
+                }
+                None => here()?,
+            },
+            name: self.name.map(|name| parse_name(&name)).transpose()?,
+            labels: self.labels.iter().map(|label| parse_label(label)).collect::<Result<_, _>>()?,
+            size: (!self.no_tty).then(|| parse_size(&self.size)).transpose()?,
+            timeout_ms: self.timeout.map(|text| parse_duration(&text)).transpose()?,
+        })
+    }
+}
+
+/// A duration that must be one.
+pub(crate) fn parse_duration(text: &str) -> Result<u64, Failure> {
+    when::duration_ms(text).ok_or_else(|| {
+        Failure::new(Code::BadTime, format!("`{text}` is no duration"))
+            .hint("a duration is given as 250ms, 90s, 10m or 1h30m")
+    })
+}
+
+fn parse_name(text: &str) -> Result<SessionName, Failure> {
+    SessionName::parse(text).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` cannot be a name"))
+            .hint("a name has up to 64 letters, digits, `.`, `_` and `-`, and begins with a letter or digit")
+    })
+}
+
+fn parse_label(text: &str) -> Result<(String, String), Failure> {
+    let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    pair.map(|(key, value)| (key.to_owned(), value.to_owned())).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` is no label")).hint("a label is given as KEY=VALUE")
+    })
+}
+
+fn parse_size(text: &str) -> Result<Size, Failure> {
+    let parse = || {
+        let (cols, rows) = text.split_once('x')?;
+        let size = Size { cols: cols.parse().ok()?, rows: rows.parse().ok()? };
+        (size.cols > 0 && size.rows > 0).then_some(size)
+    };
+    parse().ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` is no size"))
+            .hint("a size is given as 80x24, columns first")
+    })
+}
+
+fn split(entry: &OsString) -> Result<(OsString, OsString), Failure> {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let bytes = entry.as_bytes();
+    let equals = bytes.iter().position(|&b| b == b'=').filter(|&at| at > 0);
+    let equals = equals.ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{}` sets no variable", entry.display()))
+            .hint("a variable is given as KEY=VALUE")
+    })?;
+    Ok((OsString::from_vec(bytes[..equals].to_vec()), OsString::from_vec(bytes[equals + 1..].to_vec())))
+}

@@ -1,0 +1,69 @@
+//! `abide schema`: the JSON Schemas of what is printed, derived from the very types that are printed.
+
+use abide_core::failure::Failure;
+use clap::builder::PossibleValuesParser;
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::{Command, Front, Verb, data_schemas};
+use crate::output::{Refusal, SCHEMA};
+
+const EXAMPLES: &str = "Examples:
+  abide schema           the schemas of all commands in one document
+  abide schema inspect   the schema of what one command prints";
+
+/// Print the JSON Schemas of the JSON forms
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The command whose output is meant
+    #[arg(value_name = "COMMAND", value_parser = PossibleValuesParser::new(Command::NAMES))]
+    name: Option<String>,
+}
+
+impl Verb for Args {
+    type Data = Map<String, Value>;
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let document = document(self.name.as_deref());
+        front.output.show(&document, |page| page.own_lines(&format!("{document:#}")))?;
+        Ok(0)
+    }
+}
+
+/// Makes schemas of what is written, not of what would be read: every field that is always there is required.
+pub(super) fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().for_serialize().into_generator()
+}
+
+/// One document: a definition for each command, and those that they share.
+fn document(only: Option<&str>) -> Value {
+    let mut made = generator();
+    let failure = made.subschema_for::<Refusal<'_>>();
+    let wanted = data_schemas().into_iter().filter(|(name, _)| only.is_none_or(|only| only == *name));
+    let mut commands = Map::new();
+    for (name, data) in wanted {
+        let answer = json!({
+            "type": "object",
+            "properties": {
+                "schema": { "const": SCHEMA },
+                "ok": { "const": true },
+                "command": { "const": name },
+                "data": data(&mut made),
+            },
+            "required": ["schema", "ok", "command", "data"],
+        });
+        commands.insert(name.to_owned(), json!({ "oneOf": [answer, failure] }));
+    }
+    let refer = |name: &String| json!({ "$ref": format!("#/$defs/{name}") });
+    let any: Vec<Value> = commands.keys().map(refer).collect();
+    let mut definitions = made.take_definitions(true);
+    definitions.extend(commands);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": only.map_or(SCHEMA.to_owned(), |name| format!("{SCHEMA} {name}")),
+        "anyOf": any,
+        "$defs": definitions,
+    })
+}

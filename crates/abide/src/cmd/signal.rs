@@ -1,0 +1,53 @@
+//! `abide signal`: send a signal to a session's program.
+
+use abide_core::failure::{Code, Failure};
+use abide_engine::signals;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Front, Verb};
+
+const EXAMPLES: &str = "Examples:
+  abide signal INT nightly     as Ctrl-C would, to the program alone
+  abide signal USR1 k3v9q2zr   by name, with or without SIG, or by number";
+
+/// Send a signal to a session's program
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(after_help = "The signal is on record before it is sent, and goes only to the proved process.")]
+pub(crate) struct Args {
+    /// The signal's name or number
+    #[arg(value_name = "SIGNAL")]
+    signal: String,
+    /// ID, name, unique prefix or @last
+    #[arg(value_name = "ID")]
+    session: String,
+}
+
+/// What was sent.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Signal")]
+pub(crate) struct SignalView {
+    id: String,
+    signal: i32,
+    name: String,
+}
+
+impl Verb for Args {
+    type Data = SignalView;
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let sessions = front.sessions()?;
+        let session = sessions.find(&self.session)?;
+        let number = signals::parse(&self.signal).ok_or_else(|| {
+            Failure::new(Code::Usage, format!("`{}` is no signal", self.signal))
+                .hint("a signal is given as TERM, SIGTERM or 15")
+        })?;
+        sessions.signal(&session, number)?;
+        let data = SignalView { id: session.id.to_string(), signal: number, name: signals::name(number) };
+        front.output.show(&data, |page| {
+            page.plain(&format!("{} sent to {}", data.name, data.id)).end();
+        })?;
+        Ok(0)
+    }
+}

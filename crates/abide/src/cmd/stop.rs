@@ -1,0 +1,68 @@
+//! `abide stop`: end a session, politely first.
+
+use abide_core::failure::Failure;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Front, Verb, run};
+use crate::show::session::{OutcomeView, SurvivorView};
+use crate::show::word::StatusName;
+
+const EXAMPLES: &str = "Examples:
+  abide stop nightly              asks; after ten seconds insists
+  abide stop --grace 1m k3v9q2zr  with more patience
+  abide stop --grace 0s @last     without any";
+
+/// End a session: its program and everything it started
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(
+    after_help = "Exits with 0 once the death of the program is proved and nothing of it is left, else \
+    with 1, naming what is. HUP, INT and TERM end this command only; a stop that was asked for is completed."
+)]
+pub(crate) struct Args {
+    /// How long it may take its time at each step
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    grace: String,
+    /// ID, name, unique prefix or @last
+    #[arg(value_name = "ID")]
+    session: String,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Stop")]
+pub(crate) struct StopView {
+    id: String,
+    status: StatusName,
+    outcome: Option<OutcomeView>,
+    /// Processes of the session that are still alive.
+    survivors: Vec<SurvivorView>,
+}
+
+impl Verb for Args {
+    type Data = StopView;
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let grace_ms = run::parse_duration(&self.grace)?;
+        let sessions = front.sessions()?;
+        let stopped = sessions.stop(&sessions.find(&self.session)?, grace_ms)?;
+        let survivors: Vec<_> = sessions.survivors(&stopped).iter().map(SurvivorView::new).collect();
+        let done = stopped.verdict.status.is_terminal() && survivors.is_empty();
+        let data = StopView {
+            id: stopped.id.to_string(),
+            status: StatusName(stopped.verdict.status),
+            outcome: stopped.verdict.outcome.as_ref().map(OutcomeView::new),
+            survivors,
+        };
+        front.output.show(&data, |page| {
+            let how = stopped.verdict.outcome.as_ref().map(|outcome| outcome.says());
+            let how = how.unwrap_or_else(|| stopped.verdict.rule.says().to_owned());
+            page.plain(&format!("{} is {}: {how}", data.id, stopped.verdict.status.name())).end();
+            for survivor in &data.survivors {
+                page.plain(&format!("still alive: {} {}", survivor.pid, survivor.command)).end();
+            }
+        })?;
+        Ok(u8::from(!done))
+    }
+}

@@ -1,0 +1,99 @@
+//! `abide wait`: wait for the end of sessions and pass on the code.
+
+use abide_core::failure::{Code, Failure};
+use abide_engine::{Session, Until};
+
+use super::{Front, Verb, run};
+use crate::show::wait::{WaitView, WaitedView};
+
+const EXAMPLES: &str = "Examples:
+  abide wait k3v9q2zr                 waits, then exits with the program's code
+  abide wait --cap 240s nightly       comes back after four minutes; 0 if it is provably alive then
+  abide wait --any build lint         until the first of them has ended";
+
+/// Wait for the end of sessions and exit with the program's code
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(after_help = "Exits with the declared code, else the program's code or 128+signal; 126 or 127 if \
+    it could not be executed; 125 if there is no code to pass on (lost, damaged, no such session). At the \
+    cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved. \
+    HUP, INT and TERM end this command only.")]
+pub(crate) struct Args {
+    /// Until the first of them has ended
+    #[arg(long, conflicts_with = "all")]
+    any: bool,
+    /// Until all of them have ended; the first code that is not 0 is passed on [default]
+    #[arg(long)]
+    all: bool,
+    /// Come back after this long at the latest
+    #[arg(long, value_name = "DURATION")]
+    cap: Option<String>,
+    /// At the cap, exit with 124 even if the session is provably alive
+    #[arg(long)]
+    strict: bool,
+    /// IDs, names, unique prefixes or @last
+    #[arg(required = true, value_name = "ID")]
+    sessions: Vec<String>,
+}
+
+impl Verb for Args {
+    type Data = WaitView<'static>;
+
+    fn passes_on_a_code(&self) -> bool {
+        true
+    }
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let cap_ms = self.cap.as_deref().map(run::parse_duration).transpose()?;
+        let sessions = front.sessions()?;
+        let mut ids = Vec::new();
+        for wanted in &self.sessions {
+            ids.push(sessions.find(wanted)?.id);
+        }
+        let until = if self.any { Until::Any } else { Until::All };
+        let waited = sessions.wait(&ids, until, cap_ms);
+        let waited = match until {
+            Until::All => waited,
+            Until::Any => first_ended(waited),
+        };
+        answer(front, &waited, self.cap.as_deref(), self.strict)
+    }
+}
+
+/// With `--any` the answer is about those that have ended, or about all if none has.
+fn first_ended(mut waited: Vec<Session>) -> Vec<Session> {
+    if let Some(at) = waited.iter().position(Session::is_over) {
+        return vec![waited.swap_remove(at)];
+    }
+    waited
+}
+
+/// Tells how each session stands and gives the exit code.
+pub(crate) fn answer(
+    front: &mut Front,
+    waited: &[Session],
+    cap: Option<&str>,
+    strict: bool,
+) -> Result<u8, Failure> {
+    let views: Vec<WaitedView<'_>> = waited.iter().map(|session| WaitedView::new(session, cap)).collect();
+    for view in &views {
+        for line in view.lines() {
+            front.output.remark(&line);
+        }
+    }
+    let codes = waited.iter().map(|session| code(session, strict));
+    let code = codes.fold(0, |first, code| if first == 0 { code } else { first });
+    front.output.show(&WaitView::new(views), |_| {})?;
+    Ok(code)
+}
+
+fn code(session: &Session, strict: bool) -> u8 {
+    let verdict = &session.verdict;
+    let timed_out = Code::TimedOut.kind().exit_code();
+    match verdict.codes.wait {
+        Some(code) => code,
+        None if session.is_over() => super::NO_CODE,
+        None if session.is_provably_alive() && !strict => 0,
+        None => timed_out,
+    }
+}

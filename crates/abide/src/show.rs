@@ -1,0 +1,16 @@
+//! What people and programs see: twins of the domain that can be printed, and the text made of them.
+//! Knows nothing of files or processes.
+
+pub(crate) mod doctor;
+pub(crate) mod inspect;
+pub(crate) mod list;
+pub(crate) mod page;
+pub(crate) mod safe;
+pub(crate) mod secret;
+pub(crate) mod session;
+pub(crate) mod table;
+pub(crate) mod template;
+pub(crate) mod time;
+pub(crate) mod wait;
+pub(crate) mod why;
+pub(crate) mod word;

@@ -1,0 +1,119 @@
+//! Everything about one session, for people.
+
+use abide_engine::Session;
+
+use super::list;
+use super::page::{Page, Tone};
+use super::session::{ProcessView, SessionView};
+use super::table::{self, Cell};
+use super::time::{Time, size, span};
+
+/// Puts one session on the page.
+pub(crate) fn put(page: &mut Page, session: &Session, view: &SessionView<'_>) {
+    page.put(Tone::Strong, view.standing.id)
+        .plain(" is ")
+        .put(list::tone(session), &list::standing(session, view))
+        .end();
+    let mut lines = Lines(Vec::new());
+    origin(&mut lines, view);
+    course(&mut lines, session, view);
+    processes(&mut lines, view);
+    agent(&mut lines, view);
+    traces(&mut lines, view);
+    lines.add("because", session.verdict.rule.says());
+    table::put(page, 2, 1, &lines.0);
+}
+
+struct Lines(Vec<Vec<Cell>>);
+
+impl Lines {
+    fn add(&mut self, name: &str, text: &str) {
+        self.0.push(vec![Cell::faint(name), Cell::plain(text)]);
+    }
+
+    fn maybe(&mut self, name: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.add(name, text);
+        }
+    }
+}
+
+fn origin(lines: &mut Lines, view: &SessionView<'_>) {
+    lines.maybe("name", view.standing.name);
+    lines.add("command", &list::command(view));
+    lines.maybe("directory", view.command.cwd);
+    let labels = view.command.labels.into_iter().flatten().map(|(key, value)| format!("{key}={value}"));
+    let labels = labels.collect::<Vec<_>>().join(" ");
+    lines.maybe("labels", Some(labels.as_str()).filter(|labels| !labels.is_empty()));
+}
+
+fn course(lines: &mut Lines, session: &Session, view: &SessionView<'_>) {
+    if let Some(at) = view.times.started_at {
+        let ago = list::started(session).unwrap_or_default();
+        lines.add("started", &format!("{} ({ago})", at.local()));
+    }
+    lines.maybe("ended", view.times.ended_at.map(Time::local).as_deref());
+    lines.maybe("uptime", view.times.uptime_ms.map(span).as_deref());
+    if let Some(outcome) = &session.verdict.outcome {
+        let by = view.end.outcome.as_ref().and_then(|outcome| outcome.observed_by);
+        let by = by.map_or("observed by nobody".to_owned(), |by| format!("observed by {by}"));
+        lines.add("outcome", &format!("{}, {by}", outcome.says()));
+    }
+    if let Some(declared) = &view.end.declared {
+        let differs =
+            if session.verdict.codes.agrees == Some(false) { "; the exit status differs" } else { "" };
+        let summary = declared.summary.map_or(String::new(), |summary| format!(": {summary}"));
+        lines.add(
+            "declared",
+            &format!("{}, exit code {}{summary}{differs}", declared.status, declared.exit_code),
+        );
+    }
+    if let Some(used) = &view.resources {
+        let [wall, user, system] = [used.wall_ms, used.user_ms, used.system_ms].map(span);
+        let peak = size(used.peak_kib.saturating_mul(1024));
+        lines.add("used", &format!("{wall} in all, {user} user, {system} system, {peak} at most"));
+    }
+}
+
+fn processes(lines: &mut Lines, view: &SessionView<'_>) {
+    lines.add("program", &process(&view.processes.program));
+    lines.add("guard", &process(&view.processes.guard));
+    let mut host = process(&view.processes.host);
+    if let (Some(generation), Some(version)) = (view.host.generation, view.host.version) {
+        host.push_str(&format!(", generation {generation}, version {version}"));
+    }
+    lines.add("host", &host);
+    for survivor in &view.survivors {
+        lines.add("survivor", &format!("{} {}", survivor.pid, survivor.command));
+    }
+}
+
+fn process(process: &ProcessView) -> String {
+    let Some(pid) = process.pid else {
+        return "not on record".to_owned();
+    };
+    match process.qualifier {
+        Some(qualifier) => format!("{pid} {}, {qualifier}", process.liveness),
+        None => format!("{pid} {}", process.liveness),
+    }
+}
+
+fn agent(lines: &mut Lines, view: &SessionView<'_>) {
+    let agent = &view.agent;
+    if let Some(name) = agent.agent {
+        lines.add("agent", &format!("{name}, turn {}, attention {}", agent.turn, agent.attention));
+    }
+    lines.maybe("stuck since", agent.stuck_since.map(Time::local).as_deref());
+}
+
+fn traces(lines: &mut Lines, view: &SessionView<'_>) {
+    let screen = &view.screen;
+    if let (Some(cols), Some(rows)) = (screen.cols, screen.rows) {
+        lines.add("screen", &format!("{cols}x{rows}, {}", screen.source));
+    }
+    let recording = &view.recording;
+    if let (Some(path), Some(bytes)) = (&recording.path, recording.bytes) {
+        let cut = if recording.complete == Some(false) { ", cut" } else { "" };
+        lines.add("recording", &format!("{path} ({}{cut})", size(bytes)));
+    }
+}

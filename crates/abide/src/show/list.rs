@@ -1,0 +1,129 @@
+//! Sessions in a table, what needs a person first.
+
+use abide_core::verdict::Attention;
+use abide_engine::Session;
+
+use super::page::{Page, Tone};
+use super::session::SessionView;
+use super::table::{self, Cell};
+use super::time;
+
+/// Puts sessions in the order in which people want to see them; within it they keep theirs.
+pub(crate) fn sort(sessions: &mut [Session]) {
+    sessions.sort_by_key(|session| {
+        let status = session.verdict.status;
+        if wants_person(session.verdict.attention) {
+            0
+        } else if status.is_active() && status.replays_offline() {
+            1
+        } else if status.is_commandable() {
+            2
+        } else if status.is_active() {
+            3
+        } else {
+            4
+        }
+    });
+}
+
+const fn wants_person(attention: Attention) -> bool {
+    match attention {
+        Attention::Approval | Attention::Answer => true,
+        Attention::None | Attention::Unknown => false,
+    }
+}
+
+/// Puts a table of sessions on the page.
+pub(crate) fn put(page: &mut Page, sessions: &[Session], views: &[SessionView<'_>]) {
+    let needed = sessions.iter().any(|session| wants_person(session.verdict.attention));
+    let mut header = vec!["ID", "NAME", "STATUS"];
+    header.extend(needed.then_some("WANTS"));
+    header.extend(["STARTED", "COMMAND"]);
+    let mut rows = vec![header.into_iter().map(|title| Cell::new(Tone::Strong, title)).collect()];
+    for (session, view) in sessions.iter().zip(views) {
+        let mut row = vec![
+            Cell::plain(view.standing.id),
+            Cell::plain(view.standing.name.unwrap_or("-")),
+            Cell::new(tone(session), &standing(session, view)),
+        ];
+        row.extend(needed.then(|| match wants_person(session.verdict.attention) {
+            true => Cell::new(Tone::Warn, view.agent.attention),
+            false => Cell::faint("-"),
+        }));
+        row.push(Cell::plain(&started(session).unwrap_or("-".to_owned())));
+        row.push(Cell::faint(&command(view)));
+        rows.push(row);
+    }
+    table::put(page, 0, 1, &rows);
+}
+
+/// Where it stands, with what matters most beside the status: `exited 3`, `lost, reboot`, `running, stopped`.
+pub(crate) fn standing(session: &Session, view: &SessionView<'_>) -> String {
+    let mut text = session.verdict.status.name().to_owned();
+    if let Some(outcome) = &view.end.outcome {
+        match (outcome.code, outcome.signal, outcome.cause) {
+            (Some(code), _, _) => text.push_str(&format!(" {code}")),
+            (None, Some(signal), _) => text.push_str(&format!(", signal {signal}")),
+            (None, None, Some(cause)) => text.push_str(&format!(", {cause}")),
+            (None, None, None) => {}
+        }
+    }
+    if let (Some(false), Some(declared)) = (session.verdict.codes.agrees, &view.end.declared) {
+        text.push_str(&format!(", declared {}", declared.exit_code));
+    }
+    if view.standing.stopping {
+        text.push_str(", stopping");
+    }
+    if let Some(qualifier) = view.processes.program.qualifier {
+        text.push_str(&format!(", {qualifier}"));
+    }
+    text
+}
+
+/// How good the news is.
+pub(crate) const fn tone(session: &Session) -> Tone {
+    let status = session.verdict.status;
+    if status.is_commandable() {
+        Tone::Good
+    } else if status.is_active() && status.replays_offline() {
+        Tone::Warn
+    } else if status.is_active() || status.is_destroyed() {
+        Tone::Plain
+    } else {
+        match session.verdict.codes.wait {
+            Some(0) => Tone::Plain,
+            Some(_) | None => Tone::Bad,
+        }
+    }
+}
+
+/// How long ago it was started, or launched if it never was. By the boot-time clock where that is comparable.
+pub(crate) fn started(session: &Session) -> Option<String> {
+    let beginning = &session.evidence.beginning;
+    let started = beginning.started.as_ref().map(|told| (told.witness, told.at));
+    let launched = || beginning.launched.as_ref().map(|told| (told.witness, told.at));
+    let adopted = || beginning.adopted.as_ref().map(|told| (told.witness, told.at));
+    let (witness, at) = started.or_else(launched).or_else(adopted)?;
+    let now = session.asked;
+    let ms = if witness.boot == now.boot {
+        now.at.since(at)
+    } else {
+        u64::try_from(now.at.wall.saturating_sub(at.wall)).unwrap_or(0)
+    };
+    Some(time::ago(ms))
+}
+
+/// The command as it could be typed.
+pub(crate) fn command(view: &SessionView<'_>) -> String {
+    let Some(argv) = &view.command.argv else {
+        return "-".to_owned();
+    };
+    let plain = |arg: &str| {
+        !arg.is_empty() && !arg.contains(|c: char| c.is_whitespace() || "\"'\\$`|&;<>()".contains(c))
+    };
+    let quoted = argv.iter().map(|arg| match plain(arg) {
+        true => arg.to_string(),
+        false => format!("'{}'", arg.replace('\'', r"'\''")),
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,105 @@
+//! A page of text for people. Whatever is put on it is made safe for the terminal first, so no view can forget;
+//! lines and colours are the page's own.
+
+use std::io::IsTerminal;
+
+use super::safe;
+
+/// How a piece of text is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Strong,
+    Faint,
+    Good,
+    Warn,
+    Bad,
+}
+
+impl Tone {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Strong => "\x1b[1m",
+            Self::Faint => "\x1b[2m",
+            Self::Good => "\x1b[32m",
+            Self::Warn => "\x1b[33m",
+            Self::Bad => "\x1b[31m",
+        }
+    }
+}
+
+/// Text being put together.
+#[derive(Debug)]
+pub(crate) struct Page {
+    text: String,
+    colours: bool,
+    /// The width of the terminal in cells; none if nobody looks.
+    width: Option<usize>,
+}
+
+impl Page {
+    pub(crate) const fn new(colours: bool, width: Option<usize>) -> Self {
+        Self { text: String::new(), colours, width }
+    }
+
+    /// A page as standard output wants it.
+    pub(crate) fn for_standard_output() -> Self {
+        let terminal = std::io::stdout().is_terminal();
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let forced = set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+        let dumb = set("TERM").is_none_or(|term| term == "dumb");
+        let colours = set("NO_COLOR").is_none() && (forced || (terminal && !dumb));
+        let columns =
+            set("COLUMNS").and_then(|value| value.to_str()?.parse().ok()).filter(|width| *width > 0);
+        let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let width = if terminal { seen().filter(|width| *width > 0).or(columns) } else { columns };
+        Self::new(colours, width)
+    }
+
+    pub(crate) const fn colours(&self) -> bool {
+        self.colours
+    }
+
+    pub(crate) const fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Puts a piece of text on the current line.
+    pub(crate) fn put(&mut self, tone: Tone, text: &str) -> &mut Self {
+        let code = if self.colours { tone.code() } else { "" };
+        self.text.push_str(code);
+        self.text.push_str(&safe::line(text));
+        if !code.is_empty() {
+            self.text.push_str("\x1b[0m");
+        }
+        self
+    }
+
+    /// Puts a piece of plain text on the current line.
+    pub(crate) fn plain(&mut self, text: &str) -> &mut Self {
+        self.put(Tone::Plain, text)
+    }
+
+    /// Puts blanks on the current line.
+    pub(crate) fn blanks(&mut self, count: usize) -> &mut Self {
+        self.text.extend(std::iter::repeat_n(' ', count));
+        self
+    }
+
+    /// Ends the current line.
+    pub(crate) fn end(&mut self) -> &mut Self {
+        self.text.push('\n');
+        self
+    }
+
+    /// Puts text that is whole lines and our own.
+    pub(crate) fn own_lines(&mut self, text: &str) {
+        self.text.push_str(&safe::lines(text));
+        self.end();
+    }
+}

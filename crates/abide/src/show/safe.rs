@@ -1,0 +1,92 @@
+//! Text that cannot do anything to the terminal it is shown on, and JSON with the same promise.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+
+/// Whether a character moves the cursor, changes the terminal, or makes text look like other text.
+const fn is_unsafe(c: char) -> bool {
+    match c {
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
+        // Bidirectional controls, zero-width characters and separators that break a line.
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        _ => false,
+    }
+}
+
+/// The text on one line, with every unsafe character spelled out.
+pub(crate) fn line(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => safe.push_str("\\n"),
+            '\t' => safe.push_str("\\t"),
+            '\r' => safe.push_str("\\r"),
+            c if !is_unsafe(c) => safe.push(c),
+            // Writing into a string cannot fail.
+            c if c.is_ascii() => drop(write!(safe, "\\x{:02x}", u32::from(c))),
+            c => drop(write!(safe, "\\u{{{:x}}}", u32::from(c))),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// The same for text that has lines of its own.
+pub(crate) fn lines(text: &str) -> String {
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// One line of JSON. Unsafe characters are escaped in it, which changes nothing of its meaning.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    let mut bytes = Vec::with_capacity(1024);
+    let written = value.serialize(&mut Serializer::with_formatter(&mut bytes, SafeJson));
+    debug_assert!(written.is_ok(), "the twins have no keys or numbers that JSON lacks: {written:?}");
+    bytes.push(b'\n');
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+struct SafeJson;
+
+impl Formatter for SafeJson {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(is_unsafe) {
+            writer.write_all(&rest.as_bytes()[..at])?;
+            let c = rest[at..].chars().next().unwrap_or_default();
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + c.len_utf8()..];
+        }
+        writer.write_all(rest.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_left() {
+        let evil = "a\u{1b}[31m\u{9b}2J\u{7f}\u{202e}b\u{2066}\n\r\t\0\u{200b}\u{e0041}é漢";
+        let safe = line(evil);
+        assert!(!safe.contains(is_unsafe));
+        assert_eq!(safe, r"a\x1b[31m\u{9b}2J\x7f\u{202e}b\u{2066}\n\r\t\x00\u{200b}\u{e0041}é漢");
+        assert_eq!(lines("a\nb\u{7}"), "a\nb\\x07");
+    }
+
+    #[test]
+    fn json_says_the_same_without_the_characters() {
+        let evil = "\u{1b}[0m \u{9b} \u{7f} \u{202e} \u{e0041} \" \\ é";
+        let text = json(&evil);
+        assert!(!text.trim_end().contains(is_unsafe), "{text:?}");
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), evil);
+    }
+}

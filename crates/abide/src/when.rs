@@ -1,0 +1,98 @@
+//! Instants and durations as people type them. Reads no clock: now is an argument.
+
+use abide_core::failure::{Code, Failure};
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+const FORMS: &str = "2026-01-31T14:03:00Z, \"2026-01-31 14:03\", 14:03:20, -10m or \"10m ago\"";
+
+/// The instant that a text means, in ms of wall time.
+///
+/// # Errors
+/// If it means none, or one that is yet to come.
+pub(crate) fn instant(text: &str, now: i64) -> Result<i64, Failure> {
+    let bad = |why: &str| {
+        Failure::new(Code::BadTime, format!("`{text}` {why}")).hint(format!("a time is given as {FORMS}"))
+    };
+    let zoned = Timestamp::from_millisecond(now).map(|now| now.to_zoned(TimeZone::system()));
+    let zoned = zoned.map_err(|_| bad("cannot be compared: the clock of this machine is far off"))?;
+    let wall =
+        before(text, now).or_else(|| on_calendar(text.trim(), &zoned)).ok_or_else(|| bad("is no time"))?;
+    if wall > now { Err(bad("is yet to come")) } else { Ok(wall) }
+}
+
+/// `-10m`, `10m ago`.
+fn before(text: &str, now: i64) -> Option<i64> {
+    let text = text.trim();
+    let (dashed, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (ago, rest) = rest.strip_suffix("ago").map_or((false, rest), |rest| (true, rest.trim_end()));
+    let ms = duration_ms(rest).filter(|_| dashed || ago)?;
+    now.checked_sub(i64::try_from(ms).ok()?)
+}
+
+fn on_calendar(text: &str, now: &Zoned) -> Option<i64> {
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Some(instant.as_millisecond());
+    }
+    let date_time = text.parse::<DateTime>().ok().filter(|_| text.contains(':'));
+    let local = date_time.or_else(|| Some(now.date().to_datetime(text.parse::<Time>().ok()?)))?;
+    Some(local.to_zoned(now.time_zone().clone()).ok()?.timestamp().as_millisecond())
+}
+
+/// A duration such as `90s`, `1h30m` or `250ms`, in ms.
+pub(crate) fn duration_ms(text: &str) -> Option<u64> {
+    const UNITS: [(&str, u64); 6] =
+        [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
+    let mut rest = text;
+    let mut total: u64 = 0;
+    loop {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let number: u64 = rest[..digits].parse().ok()?;
+        let end =
+            rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |length| digits + length);
+        let (_, unit) = UNITS.iter().find(|(name, _)| *name == rest[digits..end].trim())?;
+        total = total.checked_add(number.checked_mul(*unit)?)?;
+        rest = &rest[end..];
+        if rest.is_empty() {
+            return Some(total);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_700_000_000_000;
+
+    #[test]
+    fn durations_are_numbers_with_units() {
+        assert_eq!(duration_ms("250ms"), Some(250));
+        assert_eq!(duration_ms("1h30m"), Some(5_400_000));
+        assert_eq!(duration_ms("2d 1s"), Some(172_801_000));
+        for bad in ["", "5", "m", "-1s", "1x", "1.5s", "99999999999999999999s", "30000000000000w"] {
+            assert_eq!(duration_ms(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn instants_are_dates_or_times_or_distances() {
+        assert_eq!(instant("-10m", NOW).unwrap(), NOW - 600_000);
+        assert_eq!(instant("1h ago", NOW).unwrap(), NOW - 3_600_000);
+        assert_eq!(instant("2023-11-14T22:13:19.5Z", NOW).unwrap(), NOW - 500);
+        assert_eq!(instant("2023-11-14T23:13:20+01:00", NOW).unwrap(), NOW);
+        let local = Timestamp::from_millisecond(NOW - 20_000).unwrap().to_zoned(TimeZone::system());
+        assert_eq!(instant(&local.strftime("%Y-%m-%d %H:%M").to_string(), NOW).unwrap(), NOW - 20_000);
+        assert_eq!(instant(&local.strftime("%H:%M:%S").to_string(), NOW).unwrap(), NOW - 20_000);
+    }
+
+    #[test]
+    fn what_is_no_time_or_to_come_is_refused_with_the_forms() {
+        for bad in ["", "soon", "10m", "2023-11-14", "25:00", "-", "ago", "2023-11-14T22:13:21Z"] {
+            let failure = instant(bad, NOW).unwrap_err();
+            assert_eq!(failure.code, Code::BadTime, "{bad:?}");
+            assert!(failure.hint.unwrap().contains("14:03:20"));
+        }
+    }
+}
