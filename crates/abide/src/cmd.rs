@@ -1,5 +1,6 @@
 //! The verbs. A new one is a file below this folder, its `mod` line and its line in the table.
 
+mod demo;
 mod doctor;
 mod inspect;
 mod ls;
@@ -101,6 +102,7 @@ verbs! {
     "inspect" inspect Inspect,
     "why" why Why,
     "doctor" doctor Doctor,
+    "demo" demo Demo,
     "schema" schema Schema,
     "version" version Version,
 }

@@ -1,6 +1,7 @@
 //! The shell around the core, behind one door: `Sessions`. Fronts know nothing else of it.
 
 pub mod doctor;
+mod drill;
 mod find;
 mod guard;
 pub mod launch;
@@ -20,6 +21,7 @@ use abide_core::id::SessionId;
 use abide_core::verdict::Now;
 
 pub use abide_sys::signal as signals;
+pub use drill::Target;
 pub use launch::Request;
 pub use seal::Sealing;
 pub use truth::{Features, Session, Truth};
@@ -119,6 +121,12 @@ impl Sessions {
     pub fn stop(&self, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
         let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
         stop::stop(&self.truth, home, session, grace_ms)
+    }
+
+    /// Kills one process of a session without any warning: a fault on purpose. True once its death is proved.
+    #[must_use]
+    pub fn kill(&self, session: &Session, target: Target) -> bool {
+        drill::kill(&self.truth, session, target)
     }
 
     /// Sends a signal to a session's program.

@@ -78,6 +78,7 @@ impl Verb for Args {
             front.output.remark(&format!("abide: {message}"));
         }
         if waits {
+            front.output.remark(&format!("abide: session {}", session.id));
             let ended = sessions.wait(std::slice::from_ref(&session.id), Until::All, None);
             return wait::answer(front, &ended, None, false);
         }
