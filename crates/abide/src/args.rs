@@ -8,7 +8,7 @@ use abide_core::failure::{Code, Failure};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::cmd::Command;
+use crate::cmd::{Command, NO_CODE};
 use crate::output::Output;
 
 const EXAMPLES: &str = "Examples:
@@ -38,6 +38,8 @@ pub(crate) struct Refused {
     error: clap::Error,
     command: &'static str,
     json: bool,
+    /// The command would have exited with a program's code.
+    passes_on: bool,
 }
 
 /// Reads the arguments.
@@ -47,7 +49,9 @@ pub(crate) fn parse(argv: impl Iterator<Item = OsString>) -> Result<Cli, Refused
         let ours: Vec<&OsString> = argv.iter().skip(1).take_while(|arg| *arg != "--").collect();
         let json = ours.iter().any(|arg| *arg == "--json");
         let verb = ours.iter().find_map(|arg| Command::known(arg.to_str()?));
-        Refused { error, command: verb.unwrap_or("abide"), json }
+        let detached = ours.iter().any(|arg| *arg == "-d" || *arg == "--detach");
+        let passes_on = verb.is_some_and(|verb| Command::passes_on_a_code(verb, detached));
+        Refused { error, command: verb.unwrap_or("abide"), json, passes_on }
     })
 }
 
@@ -62,7 +66,11 @@ impl Refused {
             (false, true) => output.fail(&failure),
             (false, false) => output.complain(&self.error.render().to_string()),
         }
-        if help { 0 } else { failure.code.kind().exit_code() }
+        match (help, self.passes_on) {
+            (true, _) => 0,
+            (false, true) => NO_CODE,
+            (false, false) => failure.code.kind().exit_code(),
+        }
     }
 
     /// clap's own words, without what surrounds them.

@@ -1,10 +1,15 @@
 //! The verbs. A new one is a file below this folder, its `mod` line and its line in the table.
 
+mod demo;
 mod doctor;
 mod inspect;
 mod ls;
+mod run;
 mod schema;
+mod signal;
+mod stop;
 mod version;
+mod wait;
 mod why;
 
 use std::path::PathBuf;
@@ -16,6 +21,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::args::{self, Cli};
 use crate::output::Output;
 
+/// What a command that passes on a program's code exits with when there is none.
+pub(crate) const NO_CODE: u8 = 125;
+
 /// One verb of the command line, with its arguments.
 pub(crate) trait Verb {
     /// What `data` of its JSON answer holds.
@@ -26,6 +34,11 @@ pub(crate) trait Verb {
     /// # Errors
     /// Whatever keeps it from being done.
     fn run(self, front: &mut Front) -> Result<u8, Failure>;
+
+    /// Whether it exits with a program's code, so that its own failures must keep out of the way.
+    fn passes_on_a_code(&self) -> bool {
+        false
+    }
 }
 
 /// What every verb works with.
@@ -81,15 +94,25 @@ macro_rules! verbs {
 }
 
 verbs! {
+    "run" run Run,
+    "wait" wait Wait,
+    "stop" stop Stop,
+    "signal" signal Signal,
     "ls" ls Ls,
     "inspect" inspect Inspect,
     "why" why Why,
     "doctor" doctor Doctor,
+    "demo" demo Demo,
     "schema" schema Schema,
     "version" version Version,
 }
 
 impl Command {
+    /// Whether a verb that cannot even be parsed would have passed on a program's code.
+    pub(crate) fn passes_on_a_code(verb: &str, detached: bool) -> bool {
+        verb == "wait" || (verb == "run" && !detached)
+    }
+
     /// The verb of this name.
     pub(crate) fn known(name: &str) -> Option<&'static str> {
         Self::NAMES.iter().copied().find(|known| *known == name)
@@ -103,8 +126,9 @@ pub(crate) fn perform(cli: Cli) -> u8 {
 }
 
 fn run<V: Verb>(verb: V, front: &mut Front) -> u8 {
+    let passes_on = verb.passes_on_a_code();
     verb.run(front).unwrap_or_else(|failure| {
         front.output.fail(&failure);
-        failure.code.kind().exit_code()
+        if passes_on { NO_CODE } else { failure.code.kind().exit_code() }
     })
 }

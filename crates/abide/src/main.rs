@@ -9,6 +9,9 @@ mod when;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(helped) = abide_engine::help_a_session(std::env::args_os().nth(1)) {
+        return if helped { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     ExitCode::from(match args::parse(std::env::args_os()) {
         Ok(cli) => cmd::perform(cli),
         Err(refused) => refused.tell(),

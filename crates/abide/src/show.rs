@@ -11,5 +11,6 @@ pub(crate) mod session;
 pub(crate) mod table;
 pub(crate) mod template;
 pub(crate) mod time;
+pub(crate) mod wait;
 pub(crate) mod why;
 pub(crate) mod word;
