@@ -3,6 +3,8 @@
 
 mod perform;
 mod script;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::process::{Command, ExitCode};

@@ -21,6 +21,14 @@ pub fn unshare(flags: &[&str], program: &Path) -> Command {
     command
 }
 
+/// The same without a user namespace, so that all users exist in it. Only for root.
+#[must_use]
+pub fn unshare_as_root(flags: &[&str], program: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--fork", "--kill-child"]).args(flags).arg("--").arg(program);
+    command
+}
+
 /// Lets `sys-drill` do some steps in new namespaces, and gives the lines it says.
 ///
 /// # Panics

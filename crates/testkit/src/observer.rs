@@ -10,7 +10,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
 
-use crate::deadline::Deadline;
+use crate::deadline::{Deadline, until};
 
 /// Watches one process, from a time when it was there until after its end.
 #[derive(Debug)]
@@ -67,8 +67,13 @@ impl Observer {
     /// # Panics
     /// If it is not ours, or ends instead.
     pub fn await_stop(&self) {
-        let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), options).expect("we started it");
+        let options =
+            WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let mut status = None;
+        until("the process stops", || {
+            status = waitid(WaitId::PidFd(self.pidfd.as_fd()), options).expect("we started it");
+            status.is_some()
+        });
         let stopped = status.is_some_and(|status| status.stopped() || status.trapped());
         assert!(stopped, "process {} ended instead of stopping", self.pid);
     }

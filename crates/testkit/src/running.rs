@@ -39,14 +39,17 @@ impl Running {
         Self { process, observer, input, output, said: Vec::new(), given: 0, ended: None }
     }
 
-    /// Starts a fake agent with this script and waits until it says `ready`, if the script makes it say so.
+    /// Starts a fake agent with this script.
     #[must_use]
     pub fn agent(steps: &[&str]) -> Self {
-        let mut agent = Self::start(Command::new(crate::bin("fake-agent")).args(steps));
-        if steps.contains(&"say-ready") {
-            agent.until("ready");
-        }
-        agent
+        Self::start(Command::new(crate::bin("fake-agent")).args(steps))
+    }
+
+    /// Waits until it says `ready`; what it said before is passed over.
+    #[must_use]
+    pub fn ready(mut self) -> Self {
+        self.until("ready");
+        self
     }
 
     #[must_use]

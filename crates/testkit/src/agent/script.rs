@@ -91,24 +91,7 @@ fn others(list: &str) -> Option<Vec<String>> {
 }
 
 fn signal(name: &str) -> Option<Signal> {
-    const NAMED: [(&str, Signal); 15] = [
-        ("HUP", Signal::HUP),
-        ("INT", Signal::INT),
-        ("QUIT", Signal::QUIT),
-        ("ILL", Signal::ILL),
-        ("ABRT", Signal::ABORT),
-        ("KILL", Signal::KILL),
-        ("SEGV", Signal::SEGV),
-        ("PIPE", Signal::PIPE),
-        ("ALRM", Signal::ALARM),
-        ("TERM", Signal::TERM),
-        ("USR1", Signal::USR1),
-        ("USR2", Signal::USR2),
-        ("CONT", Signal::CONT),
-        ("TSTP", Signal::TSTP),
-        ("WINCH", Signal::WINCH),
-    ];
-    NAMED.iter().find(|(known, _)| *known == name).map(|(_, signal)| *signal)
+    abide_sys::signal::parse(name).and_then(Signal::from_named_raw)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, BufRead, Read, Seek, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use abide_core::identity::{Identity, Lock};
+use abide_core::identity::Lock;
 use abide_sys::disk::{self, PrivateDir, Untrusted};
 use abide_sys::lock::{self, Holder};
 use abide_sys::probe::Probe;
@@ -26,11 +26,17 @@ impl Drill {
             ["means", name] => {
                 self.means = MEANS.iter().position(|(known, _)| *known == name).ok_or(UNKNOWN)?;
             }
-            ["identify", pid] => say(&self.identify(pid)?)?,
+            ["identify"] => say(&self.identify(std::process::id())?)?,
+            ["identify", "started"] => {
+                let pid = self.started.last().map(Child::id).ok_or(io::ErrorKind::NotFound)?;
+                say(&self.identify(pid)?)?;
+            }
+            ["identify", pid] => say(&self.identify(number(pid)?)?)?,
             ["ask", identity] => self.ask(identity, Lock::Silent)?,
             ["ask", identity, file, holder] => self.ask(identity, ask_lock(file, holder)?)?,
             ["lock", file, holder] => say(&format!("{:?}", ask_lock(file, holder)?))?,
             ["hold", file, holder] => self.hold(file, parse_holder(holder)?)?,
+            ["take", file, holder, times] => take(file, parse_holder(holder)?, times)?,
             ["count-in-turn", file, counter, times] => count_in_turn(file, counter, times)?,
             ["publish", dir, to, times] => publish(dir, to, times)?,
             ["bind", from, to] => mount_bind(from, to)?,
@@ -55,16 +61,20 @@ impl Drill {
     }
 
     /// Says the identity as JSON, or why there is none.
-    fn identify(&self, pid: &str) -> io::Result<String> {
-        let pid = if pid == "self" { std::process::id() } else { number(pid)? };
-        Ok(match self.probe().identify(pid) {
-            Ok(identity) => serde_json::to_string(&identity)?,
-            Err(doubt) => format!("{doubt:?}"),
-        })
+    fn identify(&mut self, pid: u32) -> io::Result<String> {
+        let identity = self.probe().identify(pid);
+        self.last = identity.ok();
+        match identity {
+            Ok(identity) => Ok(serde_json::to_string(&identity)?),
+            Err(doubt) => Ok(format!("{doubt:?}")),
+        }
     }
 
     fn ask(&self, identity: &str, lock: Lock) -> io::Result<()> {
-        let identity: Identity = serde_json::from_str(identity)?;
+        let identity = match identity {
+            "last" => self.last.ok_or(io::ErrorKind::NotFound)?,
+            written => serde_json::from_str(written)?,
+        };
         say(&format!("{:?}", self.probe().liveness(&identity, lock)))
     }
 
@@ -119,6 +129,15 @@ fn open_log(file: &str) -> io::Result<File> {
     let path = Path::new(file);
     let (dir, name) = path.parent().zip(path.file_name()).ok_or(io::ErrorKind::InvalidInput)?;
     private(dir)?.append(name.to_str().ok_or(io::ErrorKind::InvalidInput)?)
+}
+
+/// Takes and frees a lock again and again, and says how often it could be taken.
+fn take(file: &str, holder: Holder, times: &str) -> io::Result<()> {
+    let mut taken = 0;
+    for _ in 0..number::<u32>(times)? {
+        taken += u32::from(lock::take(&open_log(file)?, holder)?);
+    }
+    say(&format!("taken {taken}"))
 }
 
 /// Adds one to the number in a file, each time under the sealer's lock and with nothing else to keep order.
