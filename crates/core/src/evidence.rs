@@ -376,6 +376,9 @@ pub enum Wants {
     None,
     Approval,
     Answer,
+    /// A kind that a later abide knows.
+    #[serde(other)]
+    Other,
 }
 
 /// An instant of the recording got a name.
@@ -420,7 +423,8 @@ pub struct Noted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sealed {
     pub status: Closing,
-    pub outcome: Outcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// The last thing any witness recorded before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<Moment>,

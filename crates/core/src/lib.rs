@@ -10,3 +10,4 @@ pub mod moment;
 pub mod recording;
 pub mod status;
 pub mod verdict;
+pub mod wire;

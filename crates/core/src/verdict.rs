@@ -60,7 +60,7 @@ pub struct Ground {
 }
 
 macro_rules! rules {
-    ($($rule:ident $name:literal $status:ident $says:literal,)+) => {
+    ($($rule:ident $name:literal $status:ident $damaged:ident $closing:expr, $says:literal,)+) => {
         /// The rule that decided.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Rule { $(#[doc = $says] $rule,)+ }
@@ -79,6 +79,17 @@ macro_rules! rules {
                 match self { $(Self::$rule => Status::$status,)+ }
             }
 
+            /// What is left of the conclusion where facts may be missing: absence proves nothing then.
+            const fn if_damaged(self) -> Self {
+                match self { $(Self::$rule => Self::$damaged,)+ }
+            }
+
+            /// What a sealer may record; none where the end is recorded already or cannot be told.
+            #[must_use]
+            pub const fn closing(self) -> Option<Closing> {
+                match self { $(Self::$rule => $closing,)+ }
+            }
+
             #[must_use]
             pub const fn says(self) -> &'static str {
                 match self { $(Self::$rule => $says,)+ }
@@ -88,53 +99,26 @@ macro_rules! rules {
 }
 
 rules! {
-    Removed        "removed"         Destroyed  "its removal is on record",
-    Removing       "removing"        Destroying "its removal has begun",
-    ExecFailed     "exec_failed"     Failed     "the exec failed, so the program never ran",
-    Ended          "ended"           Exited     "the end of the program was observed and recorded",
-    EndedUnseen    "ended_unseen"    Lost       "the program is over and its witness could not learn how it ended",
-    SealedLost     "sealed_lost"     Lost       "it was sealed: over, and nobody observed how",
-    SealedNeverRan "sealed_never"    Failed     "it was sealed: the program never ran",
-    NoBeginning    "no_beginning"    Unknown    "the record of its launch cannot be read",
-    Launching      "launching"       Starting   "its guard is alive and has not started the program yet",
-    Served         "served"          Running    "the program is alive and served",
-    Vouched        "vouched"         Running    "the program cannot be seen from here; a living guard or host has recorded no end",
-    Unserved       "unserved"        Unattended "the program is alive, guard and host are dead",
-    Finishing      "finishing"       Exiting    "the program is dead, a living guard or host has yet to record how it ended",
-    NeverRan       "never_ran"       Failed     "its guard died before the program could start",
-    AllDead        "all_dead"        Lost       "program, guard and host are dead and no end is on record",
-    Damaged        "damaged"         Unknown    "no end is on record, but the record is damaged and may have held one",
-    ServiceUnclear "service_unclear" Unknown    "the program is alive, but whether it is served cannot be told",
-    EndUnclear     "end_unclear"     Unknown    "the program is dead, but whether someone recorded its end cannot be told",
-    CannotTell     "cannot_tell"     Unknown    "whether the program is alive cannot be told from here",
-}
-
-impl Rule {
-    /// What a sealer may record; none where the end is recorded already or cannot be told.
-    #[must_use]
-    pub const fn closing(self) -> Option<Closing> {
-        match self {
-            Self::AllDead => Some(Closing::Lost),
-            Self::NeverRan => Some(Closing::NeverRan),
-            Self::Removed
-            | Self::Removing
-            | Self::ExecFailed
-            | Self::Ended
-            | Self::EndedUnseen
-            | Self::SealedLost
-            | Self::SealedNeverRan
-            | Self::NoBeginning
-            | Self::Launching
-            | Self::Served
-            | Self::Vouched
-            | Self::Unserved
-            | Self::Finishing
-            | Self::Damaged
-            | Self::ServiceUnclear
-            | Self::EndUnclear
-            | Self::CannotTell => None,
-        }
-    }
+    // rule        name              status     if damaged     a sealer may record
+    Removed        "removed"         Destroyed  Removed        None, "its removal is on record",
+    Removing       "removing"        Destroying Removing       None, "its removal has begun",
+    ExecFailed     "exec_failed"     Failed     ExecFailed     None, "the exec failed, so the program never ran",
+    Ended          "ended"           Exited     Ended          None, "the end of the program was observed and recorded",
+    EndedUnseen    "ended_unseen"    Lost       EndedUnseen    None, "the program is over and its witness could not learn how it ended",
+    SealedLost     "sealed_lost"     Lost       SealedLost     None, "it was sealed: over, and nobody observed how",
+    SealedNeverRan "sealed_never"    Failed     SealedNeverRan None, "it was sealed: the program never ran",
+    NoBeginning    "no_beginning"    Unknown    NoBeginning    None, "the record of its launch cannot be read",
+    Launching      "launching"       Starting   Launching      None, "its guard is alive and has not started the program yet",
+    Served         "served"          Running    Served         None, "the program is alive and served",
+    Vouched        "vouched"         Running    CannotTell     None, "the program cannot be seen from here; a living guard or host has recorded no end",
+    Unserved       "unserved"        Unattended ServiceUnclear None, "the program is alive, guard and host are dead",
+    Finishing      "finishing"       Exiting    EndUnclear     None, "the program is dead, a living guard or host has yet to record how it ended",
+    NeverRan       "never_ran"       Failed     Damaged        Some(Closing::NeverRan), "its guard died before the program could start",
+    AllDead        "all_dead"        Lost       Damaged        Some(Closing::Lost), "program, guard and host are dead and no end is on record",
+    Damaged        "damaged"         Unknown    Damaged        None, "no end is on record, but the record is damaged and may have held one",
+    ServiceUnclear "service_unclear" Unknown    ServiceUnclear None, "the program is alive, but whether it is served cannot be told",
+    EndUnclear     "end_unclear"     Unknown    EndUnclear     None, "the program is dead, but whether someone recorded its end cannot be told",
+    CannotTell     "cannot_tell"     Unknown    CannotTell     None, "whether the program is alive cannot be told from here",
 }
 
 impl Rule {
@@ -183,9 +167,7 @@ fn decide(evidence: &Evidence, seen: &Seen) -> Rule {
         Some(_) => open_session(evidence, seen),
         None => unborn_session(evidence, seen),
     };
-    // Absence of a fact proves nothing in a damaged record.
-    let rests_on_absence = rule == Rule::AllDead || rule == Rule::NeverRan;
-    if rests_on_absence && evidence.is_damaged() { Rule::Damaged } else { rule }
+    if evidence.is_damaged() { rule.if_damaged() } else { rule }
 }
 
 /// A recorded end is final, and an observed one outranks a sealed one.
@@ -205,7 +187,10 @@ fn recorded_end(evidence: &Evidence) -> Option<Rule> {
         return Some(Rule::ExecFailed);
     }
     match (&closing.ended, &closing.sealed) {
-        (Some(ended), _) if ended.body.outcome.how != How::Lost => Some(Rule::Ended),
+        (Some(ended), _) if ended.body.outcome.how != How::Lost => Some(match ended.body.outcome.how {
+            How::ExecFailed { .. } => Rule::ExecFailed,
+            How::Exited { .. } | How::Signaled { .. } | How::Lost => Rule::Ended,
+        }),
         (_, Some(sealed)) => Some(match sealed.body.status {
             Closing::Lost => Rule::SealedLost,
             Closing::NeverRan => Rule::SealedNeverRan,
@@ -341,7 +326,7 @@ fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
         format!("exec of {} failed with errno {}", b.path, b.errno)
     }));
     cite(ground(&closing.ended, "ended", |b| b.outcome.says()));
-    cite(ground(&closing.sealed, "sealed", |b| b.outcome.says()));
+    cite(ground(&closing.sealed, "sealed", |b| b.says()));
     cite(ground(&evidence.work.declared, "declared", |b| {
         format!("declared {}, exit code {}", b.status, b.exit_code)
     }));

@@ -1,7 +1,7 @@
 //! The one function that closes a session in another's stead. Under a lock, everything is asked again;
 //! exactly one caller closes it, and the bytes never change afterwards.
 
-use abide_core::evidence::{Body, Observer, Outcome, Role, Sealed};
+use abide_core::evidence::{Body, Role, Sealed};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::status::Status;
@@ -46,12 +46,9 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
         let status = session.verdict.status;
         return Ok(if status.is_terminal() { Sealing::WasClosed } else { Sealing::NotOver(status) });
     };
-    let Some(inferred) = session.verdict.outcome else {
-        return Ok(Sealing::NotOver(session.verdict.status));
-    };
     let sealed = Sealed {
         status,
-        outcome: Outcome { observed_by: Some(Observer::Sealed), ..inferred },
+        cause: session.verdict.outcome.and_then(|inferred| inferred.cause),
         last_seen: session.evidence.record.last.map(|told| told.at),
     };
     writer.add(truth.now().at, Body::Sealed(Box::new(sealed))).map_err(|e| refused(&e))?;

@@ -10,4 +10,6 @@ pub mod poll;
 pub mod probe;
 pub mod pty;
 pub mod signal;
+pub mod sock;
 pub mod spawn;
+pub mod tty;

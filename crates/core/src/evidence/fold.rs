@@ -2,8 +2,8 @@
 
 use super::frame::{Damage, Flaw, Found, Scanner};
 use super::{
-    Adopted, Attention, Body, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, ImageChanged,
-    Launched, Sealed, Started, StopAsked, TurnOpened, Witness,
+    Adopted, Attention, Body, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How, ImageChanged,
+    Launched, Sealed, Started, StopAsked, TurnOpened, Wants, Witness,
 };
 use crate::moment::Moment;
 
@@ -109,12 +109,15 @@ impl Evidence {
         let Some(bytes) = bytes else {
             return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::NoSlot });
         };
+        if bytes.is_empty() {
+            return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::BadSlot });
+        }
         let mut scanner = Scanner::default();
         let mut slot = |_, found: Found| match found {
             found if !found.is_by(until) => {}
             Found::Fact(fact) if fact.body.closes() => self.fold(*fact),
             Found::Fact(_) => {}
-            Found::Damage(damage) => self.damaged(damage),
+            Found::Damage(damage) => self.damaged(Damage { flaw: Flaw::BadSlot, ..damage }),
         };
         scanner.feed(bytes, &mut slot);
         scanner.finish(&mut slot);
@@ -184,7 +187,11 @@ impl Evidence {
             Body::Hosted(body) => latest!(self.helpers.hosted, body),
             Body::ExecFailed(body) => first!(self.closing.exec_failed, body),
             Body::StopAsked(body) => first!(self.closing.stop_asked, body),
-            Body::Ended(body) => first!(self.closing.ended, body),
+            // Whoever observed how it ended outranks one who could not.
+            Body::Ended(body) => match &self.closing.ended {
+                Some(told) if told.body.outcome.how != How::Lost => {}
+                Some(_) | None => latest!(self.closing.ended, body),
+            },
             Body::Sealed(body) => first!(self.closing.sealed, body),
             Body::Removing(_) => first!(self.closing.removing, ()),
             Body::Removed(_) => first!(self.closing.removed, ()),
@@ -192,6 +199,7 @@ impl Evidence {
             Body::TurnOpened(body) => {
                 latest!(self.work.turn, body);
                 self.work.turn_closed = false;
+                latest!(self.work.attention, Attention { wants: Wants::None, text: None });
             }
             Body::TurnClosed(body) => {
                 let current = self.work.turn.as_ref().is_some_and(|turn| turn.body.turn == body.turn);

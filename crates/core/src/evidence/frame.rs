@@ -59,6 +59,8 @@ pub enum Flaw {
     Empty,
     /// The outcome's slot is not there.
     NoSlot,
+    /// The outcome's slot cannot be read at this place of its own.
+    BadSlot,
     /// The file or its directory is a link, or not ours alone.
     Untrusted,
     /// The system refused to read it, with this errno.
@@ -73,11 +75,12 @@ impl Flaw {
             Self::Garbage => "not a frame".to_owned(),
             Self::Checksum => "checksum does not match".to_owned(),
             Self::TooLong => "line longer than any fact".to_owned(),
-            Self::Newer(v) => format!("written by a newer abide (schema {v}, this one reads {SCHEMA})"),
+            Self::Newer(v) => format!("written in schema {v}, and this abide reads schema {SCHEMA}"),
             Self::Body => "fact with an unreadable body".to_owned(),
             Self::Gap => "facts are missing before this place".to_owned(),
             Self::Empty => "the file is empty".to_owned(),
             Self::NoSlot => "the outcome file is missing".to_owned(),
+            Self::BadSlot => "the outcome file is damaged".to_owned(),
             Self::Untrusted => "the directory is a link, or not ours alone".to_owned(),
             Self::Unreadable(errno) => format!("it cannot be read (errno {errno})"),
         }
@@ -99,8 +102,8 @@ pub fn encode(fact: &Fact) -> Result<Vec<u8>, serde_json::Error> {
         body: &RawValue::from_string(fact.body.to_json()?)?,
     };
     let json = serde_json::to_vec(&line)?;
-    if json.len() + CHECKSUM_LENGTH + 1 > LONGEST_LINE {
-        return Err(serde::ser::Error::custom("the fact is too long to be read back"));
+    if json.len() + CHECKSUM_LENGTH + 1 > LONGEST_LINE || json.contains(&b'\n') {
+        return Err(serde::ser::Error::custom("the fact cannot be read back as one line"));
     }
     let mut frame = format!("\n{:08x} ", crc32fast::hash(&json)).into_bytes();
     frame.extend_from_slice(&json);

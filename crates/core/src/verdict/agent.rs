@@ -31,7 +31,7 @@ pub(super) fn turn(evidence: &Evidence, seen: &Seen, status: Status, now: Now) -
     let Some(turn) = &evidence.work.turn else {
         return (Turn::Unknown, None);
     };
-    if evidence.work.turn_closed || status.is_terminal() {
+    if evidence.work.turn_closed || status.is_terminal() || seen.program.is_dead() {
         return (Turn::Settled, None);
     }
     match seen.owner {
@@ -60,16 +60,17 @@ fn quiet_ms(boot: u32, last: Moment, now: Now) -> u64 {
 }
 
 pub(super) fn attention(evidence: &Evidence, turn: Turn, status: Status) -> Attention {
-    let Some(told) = &evidence.work.attention else {
-        return Attention::Unknown;
-    };
     if status.is_terminal() || turn == Turn::Settled {
         return Attention::None;
     }
+    let Some(told) = &evidence.work.attention else {
+        return Attention::Unknown;
+    };
     match told.body.wants {
         Wants::None => Attention::None,
         Wants::Approval => Attention::Approval,
         Wants::Answer => Attention::Answer,
+        Wants::Other => Attention::Unknown,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Rule, Seen};
 use crate::evidence::fold::Evidence;
-use crate::evidence::{Cause, How, Outcome};
+use crate::evidence::{Cause, Closing, How, Observer, Outcome, Sealed};
 use crate::identity::{Death, Liveness};
 use crate::status::Status;
 
@@ -28,7 +28,7 @@ pub(super) fn of(rule: Rule, evidence: &Evidence, seen: &Seen) -> Option<Outcome
     let asked = closing.stop_asked.is_some().then_some(Cause::Asked);
     if let Some(failed) = &closing.exec_failed {
         let how = How::ExecFailed { errno: failed.body.errno };
-        return Some(Outcome { how, observed_by: Some(crate::evidence::Observer::Guard), cause: None });
+        return Some(Outcome { how, observed_by: Some(Observer::Guard), cause: None });
     }
     match (&closing.ended, &closing.sealed) {
         (Some(ended), sealed) if ended.body.outcome.how != How::Lost || sealed.is_none() => {
@@ -36,7 +36,9 @@ pub(super) fn of(rule: Rule, evidence: &Evidence, seen: &Seen) -> Option<Outcome
             outcome.cause = outcome.cause.or(asked);
             Some(outcome)
         }
-        (_, Some(sealed)) => Some(sealed.body.outcome.clone()),
+        (_, Some(sealed)) => {
+            Some(Outcome { how: How::Lost, observed_by: Some(Observer::Sealed), cause: sealed.body.cause })
+        }
         (Some(_) | None, None) => inferred_cause(rule, evidence, seen).map(|cause| Outcome {
             how: How::Lost,
             observed_by: None,
@@ -80,10 +82,11 @@ pub(super) fn codes(status: Status, outcome: Option<&Outcome>, evidence: &Eviden
         How::Signaled { .. } | How::ExecFailed { .. } | How::Lost => None,
     });
     let seen = outcome.is_some_and(|outcome| outcome.how != How::Lost);
-    match &evidence.work.declared {
+    // Whoever never ran has nothing to declare.
+    match evidence.work.declared.as_ref().filter(|_| status != Status::Failed) {
         Some(declared) => {
             let code = declared.body.exit_code;
-            Codes { exit: Some(code), wait: Some(code), agrees: seen.then_some(code == observed) }
+            Codes { exit: Some(code), wait: Some(code), agrees: seen.then_some(exited == Some(code)) }
         }
         None => Codes { exit: exited, wait: Some(observed), agrees: None },
     }
@@ -105,6 +108,18 @@ impl Outcome {
             Some(cause) => format!("{how} ({})", cause.says()),
             None => how,
         }
+    }
+}
+
+impl Sealed {
+    /// As the end of a sentence that starts with the sealer.
+    #[must_use]
+    pub fn says(&self) -> String {
+        let closed = match self.status {
+            Closing::Lost => "over, and nobody observed how",
+            Closing::NeverRan => "never ran",
+        };
+        self.cause.map_or_else(|| closed.to_owned(), |cause| format!("{closed} ({})", cause.says()))
     }
 }
 

@@ -70,8 +70,7 @@ pub(crate) fn sealed(status: Closing) -> Body {
         Closing::Lost => Cause::HelpersDied,
         Closing::NeverRan => Cause::LaunchBroke,
     };
-    let outcome = Outcome { how: How::Lost, observed_by: Some(Observer::Sealed), cause: Some(cause) };
-    Body::Sealed(Box::new(Sealed { status, outcome, last_seen: Some(moment(3)) }))
+    Body::Sealed(Box::new(Sealed { status, cause: Some(cause), last_seen: Some(moment(3)) }))
 }
 
 pub(crate) fn turn_opened(turn: &str) -> Body {

@@ -1,0 +1,296 @@
+//! Row: the cells of one line of the grid, without the blanks at its end.
+//! Keeps the halves of wide characters together, whatever is written over them.
+
+use super::cell::{Attrs, Cell, Extra, Style};
+
+/// More marks on one character than this many bytes are dropped.
+const LONGEST_MARKS: usize = 62;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Row {
+    /// At most as many as the grid has columns; the cells behind the last are blank.
+    cells: Vec<Cell>,
+    /// None in almost every row, so a row without is a word smaller.
+    extras: Option<Box<Vec<Extra>>>,
+    /// The text goes on in the next row.
+    pub wrapped: bool,
+    /// Some cell may be other than ASCII in the default style.
+    rich: bool,
+}
+
+/// A character with all that the pen gives it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ink<'a> {
+    pub style: Style,
+    pub extra: Option<&'a Extra>,
+}
+
+impl Ink<'_> {
+    fn is_plain(&self) -> bool {
+        self.extra.is_none() && self.style == Style::default()
+    }
+}
+
+impl Row {
+    pub(crate) fn from_parts(cells: Vec<Cell>, extras: Vec<Extra>, wrapped: bool) -> Self {
+        let plain = extras.is_empty()
+            && cells.iter().all(|cell| cell.ch.is_ascii() && cell.style == Style::default());
+        let extras = (!extras.is_empty()).then(|| Box::new(extras));
+        Self { cells, extras, wrapped, rich: !plain }
+    }
+
+    pub(crate) fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    pub(crate) fn cell(&self, col: usize) -> Cell {
+        self.cells.get(col).copied().unwrap_or(Cell::BLANK)
+    }
+
+    pub(crate) fn extra(&self, cell: &Cell) -> Option<&Extra> {
+        let index = usize::from(cell.extra).checked_sub(1)?;
+        self.extras.as_ref()?.get(index)
+    }
+
+    /// All cells are ASCII in the default style.
+    pub(crate) const fn is_plain(&self) -> bool {
+        !self.rich
+    }
+
+    /// How many cells remain when the blanks at the end are taken away.
+    pub(crate) fn used(&self) -> usize {
+        self.cells.iter().rposition(|cell| *cell != Cell::BLANK).map_or(0, |last| last + 1)
+    }
+
+    /// Makes it a row of blanks and keeps its memory.
+    pub(crate) fn clear(&mut self, blank: Cell, cols: usize) {
+        self.cells.clear();
+        self.extras = None;
+        self.wrapped = false;
+        self.rich = blank != Cell::BLANK;
+        if self.rich {
+            self.cells.resize(cols, blank);
+        }
+    }
+
+    /// Writes ASCII from a column on. The caller sees to it that it fits.
+    #[inline]
+    pub(crate) fn put_ascii(&mut self, col: usize, text: &[u8], ink: Ink<'_>) {
+        let end = col + text.len();
+        if self.rich {
+            self.part(col);
+            self.part(end);
+        }
+        self.rich |= !ink.is_plain();
+        let extra = ink.extra.map_or(0, |extra| self.add_extra(extra.clone()));
+        if self.cells.len() < col {
+            self.cells.resize(col, Cell::BLANK);
+        }
+        let cell = |byte: &u8| Cell { ch: char::from(*byte), style: ink.style, extra };
+        let over = self.cells.len().min(end) - col;
+        for (old, byte) in self.cells[col..col + over].iter_mut().zip(&text[..over]) {
+            *old = cell(byte);
+        }
+        self.cells.extend(text[over..].iter().map(cell));
+    }
+
+    /// Writes one character of one or two columns. The caller sees to it that it fits.
+    #[inline]
+    pub(crate) fn put(&mut self, col: usize, ch: char, width: usize, ink: Ink<'_>) {
+        if self.rich {
+            self.part(col);
+            self.part(col + width);
+        }
+        self.rich = true;
+        let extra = ink.extra.map_or(0, |extra| self.add_extra(extra.clone()));
+        if self.cells.len() < col + width {
+            self.cells.resize(col + width, Cell::BLANK);
+        }
+        let mut cell = Cell { ch, style: ink.style, extra };
+        if width == 2 {
+            cell.style.attrs = ink.style.attrs.with(Attrs::WIDE);
+            self.cells[col + 1] = Cell {
+                ch: ' ',
+                style: Style { attrs: ink.style.attrs.with(Attrs::TAIL), ..ink.style },
+                extra: 0,
+            };
+        }
+        self.cells[col] = cell;
+    }
+
+    /// Marks the last column as left blank by a wide character that did not fit.
+    pub(crate) fn put_spacer(&mut self, col: usize, style: Style) {
+        let mut spacer = Cell::erased(style);
+        spacer.style.attrs = Attrs::SPACER;
+        self.erase(col, col + 1, spacer);
+    }
+
+    /// Adds what combines with the character in a column.
+    pub(crate) fn add_mark(&mut self, col: usize, mark: char) {
+        if self.cells.len() <= col {
+            self.cells.resize(col + 1, Cell::BLANK);
+        }
+        let mut extra = self.extra(&self.cells[col]).cloned().unwrap_or_default();
+        if extra.marks.len() + mark.len_utf8() > LONGEST_MARKS {
+            return;
+        }
+        extra.marks.push(mark);
+        self.rich = true;
+        let index = self.add_extra(extra);
+        self.cells[col].extra = index;
+    }
+
+    /// Blanks the columns `from..to`.
+    pub(crate) fn erase(&mut self, from: usize, to: usize, blank: Cell) {
+        if self.rich {
+            self.part(from);
+            self.part(to);
+        }
+        if blank == Cell::BLANK && to >= self.cells.len() {
+            self.cells.truncate(from);
+            return;
+        }
+        self.rich |= blank != Cell::BLANK;
+        if self.cells.len() < to {
+            self.cells.resize(to, Cell::BLANK);
+        }
+        if from < to {
+            self.cells[from..to].fill(blank);
+        }
+    }
+
+    /// Makes room for `count` blanks at a column; what goes beyond the last column is lost.
+    pub(crate) fn insert(&mut self, col: usize, count: usize, cols: usize, blank: Cell) {
+        self.part(col);
+        let count = count.min(cols - col);
+        if col < self.cells.len() {
+            self.part(cols - count);
+            self.cells.truncate(cols - count);
+            let at = col.min(self.cells.len());
+            self.cells.splice(at..at, std::iter::repeat_n(blank, count));
+            self.rich |= blank != Cell::BLANK;
+        } else {
+            self.erase(col, col + count, blank);
+        }
+    }
+
+    /// Takes `count` cells away at a column; blanks come in at the last column.
+    pub(crate) fn delete(&mut self, col: usize, count: usize, cols: usize, blank: Cell) {
+        let count = count.min(cols - col);
+        self.part(col);
+        self.part(col + count);
+        if col < self.cells.len() {
+            let end = (col + count).min(self.cells.len());
+            self.cells.drain(col..end);
+        }
+        if blank != Cell::BLANK {
+            self.erase(cols - count, cols, blank);
+        }
+    }
+
+    /// Gives the row a last column; a wide character across it goes.
+    pub(crate) fn cut(&mut self, cols: usize) {
+        if self.cells.len() > cols {
+            self.part(cols);
+            self.cells.truncate(cols);
+        }
+    }
+
+    /// Fills the row with blanks up to a column, so that it can be continued there.
+    pub(crate) fn fill_to(&mut self, cols: usize) {
+        if self.cells.len() < cols {
+            self.cells.resize(cols, Cell::BLANK);
+        }
+    }
+
+    /// Joins another row's cells to this one's.
+    pub(crate) fn append(&mut self, cells: &[Cell], of: &Self) {
+        self.rich |= of.rich;
+        for cell in cells {
+            let extra = of.extra(cell).map_or(0, |extra| self.share_extra(extra));
+            self.cells.push(Cell { extra, ..*cell });
+        }
+    }
+
+    /// A wide character whose halves would be parted before this column loses both.
+    #[inline]
+    fn part(&mut self, col: usize) {
+        if self.cells.get(col).is_some_and(Cell::is_tail) {
+            self.cells[col].vacate();
+            if let Some(first) = col.checked_sub(1) {
+                self.cells[first].vacate();
+            }
+        }
+    }
+
+    /// The same extra as the last one, if it is the same, else a new one.
+    fn share_extra(&mut self, extra: &Extra) -> u16 {
+        match self.extras.as_ref().and_then(|extras| Some((extras.len(), extras.last()?))) {
+            Some((len, last)) if last == extra => len as u16,
+            Some(_) | None => self.add_extra(extra.clone()),
+        }
+    }
+
+    /// Overwritten cells leave their extras behind, so they are swept when there are far more than cells.
+    fn add_extra(&mut self, extra: Extra) -> u16 {
+        if extra.is_none() {
+            return 0;
+        }
+        if self.extras.as_ref().is_some_and(|extras| extras.len() >= 2 * self.cells.len() + 64) {
+            self.sweep();
+        }
+        let extras = self.extras.get_or_insert_default();
+        if extras.len() >= usize::from(u16::MAX) {
+            return 0;
+        }
+        extras.push(extra);
+        extras.len() as u16
+    }
+
+    fn sweep(&mut self) {
+        let Some(old) = self.extras.take() else { return };
+        let mut new: Vec<Extra> = Vec::new();
+        let mut moved = vec![0_u16; old.len() + 1];
+        for cell in &mut self.cells {
+            let index = usize::from(cell.extra);
+            if index > 0 && moved[index] == 0 {
+                new.push(old[index - 1].clone());
+                moved[index] = new.len() as u16;
+            }
+            cell.extra = moved[index];
+        }
+        self.extras = (!new.is_empty()).then(|| Box::new(new));
+    }
+
+    /// The characters of the columns `from..to`, with their marks, the blanks at the end included.
+    pub(crate) fn push_text(&self, cells: &[Cell], text: &mut String) {
+        for cell in cells.iter().filter(|cell| !cell.is_tail()) {
+            text.push(cell.ch);
+            if let Some(extra) = self.extra(cell) {
+                text.push_str(&extra.marks);
+            }
+        }
+    }
+
+    /// The row's text without blanks at its end.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::with_capacity(self.cells.len());
+        self.push_text(&self.cells, &mut text);
+        text.truncate(text.trim_end_matches(' ').len());
+        text
+    }
+}
+
+/// Equal as seen: the same cells with the same extras, whatever the blanks at the end.
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        let (used, others) = (self.used(), other.used());
+        let same = |col: usize| {
+            let (mine, theirs) = (self.cells[col], other.cells[col]);
+            (mine.ch, mine.style) == (theirs.ch, theirs.style) && self.extra(&mine) == other.extra(&theirs)
+        };
+        used == others && self.wrapped == other.wrapped && (0..used).all(same)
+    }
+}
+
+impl Eq for Row {}

@@ -1,0 +1,376 @@
+//! What guard, host and clients say to each other: bytes <-> messages. Frozen and versioned, so that an old guard
+//! works with a new host and the reverse; a message of an unknown kind is passed over.
+
+use crate::evidence::Size;
+
+/// The version of these messages.
+pub const VERSION: u8 = 1;
+/// A longer message is refused; senders split what they have.
+pub const LONGEST: usize = 64 * 1024;
+
+const LENGTH: usize = 4;
+
+/// What a host tells its guard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToGuard {
+    /// Write this to the terminal, once: the same client and number again is not written again.
+    Input {
+        client: u64,
+        seq: u64,
+        bytes: Vec<u8>,
+    },
+    /// The answer to a query that the program made at this position of its output, given once.
+    Answer {
+        position: u64,
+        bytes: Vec<u8>,
+    },
+    Resize(Size),
+    Mark(String),
+}
+
+/// What a guard tells its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToHost {
+    /// Everything of this client up to this number has been written.
+    Applied { client: u64, seq: u64 },
+    /// Queries up to this position have been answered.
+    Answered { position: u64 },
+    /// The end of the program is on record.
+    Ended,
+}
+
+/// What a client asks of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToHostFromClient {
+    /// Who speaks. The number stays the same when the client comes back after a break.
+    Hello {
+        version: u8,
+        client: u64,
+    },
+    /// From now on send what is shown; the size is that of the client's terminal.
+    Attach {
+        size: Size,
+        read_only: bool,
+    },
+    Input {
+        seq: u64,
+        bytes: Vec<u8>,
+    },
+    Resize(Size),
+    /// Send the screen as it is once everything up to now has been shown.
+    Snapshot,
+    Mark(String),
+}
+
+/// What a host answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToClient {
+    Welcome {
+        version: u8,
+        generation: u32,
+    },
+    /// Everything needed to show the screen on a fresh terminal.
+    Paint(Vec<u8>),
+    /// What the program showed since.
+    Output(Vec<u8>),
+    Applied {
+        seq: u64,
+    },
+    /// The frozen screen and the position it stands for.
+    Snapshot {
+        position: u64,
+        frozen: Vec<u8>,
+    },
+    /// The program's end is on record.
+    Ended,
+    /// The host does not do this: code and message.
+    Refused {
+        code: String,
+        message: String,
+    },
+}
+
+/// A message that can be sent.
+pub trait Message: Sized {
+    /// Its kind and its body.
+    fn pack(&self) -> (u8, Vec<u8>);
+    /// The inverse; none for a kind or a body that is not known.
+    fn unpack(kind: u8, body: &[u8]) -> Option<Self>;
+
+    /// As one packet.
+    fn to_packet(&self) -> Vec<u8> {
+        let (kind, body) = self.pack();
+        let mut packet = vec![kind];
+        packet.extend_from_slice(&body);
+        packet
+    }
+
+    /// From one packet.
+    fn from_packet(packet: &[u8]) -> Option<Self> {
+        let (kind, body) = packet.split_first()?;
+        Self::unpack(*kind, body)
+    }
+
+    /// As part of a stream: its length comes first.
+    fn to_stream(&self) -> Vec<u8> {
+        let packet = self.to_packet();
+        let mut bytes = (packet.len() as u32).to_le_bytes().to_vec();
+        bytes.extend_from_slice(&packet);
+        bytes
+    }
+}
+
+/// Puts a stream's messages together again. Holds at most one message of the greatest length it was told.
+#[derive(Debug)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+    longest: usize,
+}
+
+/// The other side sent a message that is longer than any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong;
+
+impl Inbox {
+    #[must_use]
+    pub const fn new(longest: usize) -> Self {
+        Self { bytes: Vec::new(), longest }
+    }
+
+    /// Takes bytes as they come.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next whole message of a known kind, if there is one.
+    ///
+    /// # Errors
+    /// If the stream cannot be a stream of messages.
+    pub fn take<M: Message>(&mut self) -> Result<Option<M>, TooLong> {
+        loop {
+            let Some(head) = self.bytes.first_chunk::<LENGTH>() else {
+                return Ok(None);
+            };
+            let length = u32::from_le_bytes(*head) as usize;
+            if length > self.longest {
+                return Err(TooLong);
+            }
+            let Some(packet) = self.bytes.get(LENGTH..LENGTH + length) else {
+                return Ok(None);
+            };
+            let message = M::from_packet(packet);
+            self.bytes.drain(..LENGTH + length);
+            if message.is_some() {
+                return Ok(message);
+            }
+        }
+    }
+}
+
+impl Message for ToGuard {
+    fn pack(&self) -> (u8, Vec<u8>) {
+        match self {
+            Self::Input { client, seq, bytes } => (b'i', join(&[*client, *seq], bytes)),
+            Self::Answer { position, bytes } => (b'a', join(&[*position], bytes)),
+            Self::Resize(size) => (b'r', pack_size(*size)),
+            Self::Mark(text) => (b'm', text.clone().into_bytes()),
+        }
+    }
+
+    fn unpack(kind: u8, body: &[u8]) -> Option<Self> {
+        Some(match kind {
+            b'i' => {
+                let ([client, seq], bytes) = split(body)?;
+                Self::Input { client, seq, bytes: bytes.to_vec() }
+            }
+            b'a' => {
+                let ([position], bytes) = split(body)?;
+                Self::Answer { position, bytes: bytes.to_vec() }
+            }
+            b'r' => Self::Resize(unpack_size(body)?),
+            b'm' => Self::Mark(String::from_utf8(body.to_vec()).ok()?),
+            _ => return None,
+        })
+    }
+}
+
+impl Message for ToHost {
+    fn pack(&self) -> (u8, Vec<u8>) {
+        match *self {
+            Self::Applied { client, seq } => (b'd', join(&[client, seq], &[])),
+            Self::Answered { position } => (b'a', join(&[position], &[])),
+            Self::Ended => (b'e', Vec::new()),
+        }
+    }
+
+    fn unpack(kind: u8, body: &[u8]) -> Option<Self> {
+        Some(match kind {
+            b'd' => {
+                let ([client, seq], _) = split(body)?;
+                Self::Applied { client, seq }
+            }
+            b'a' => Self::Answered { position: split::<1>(body)?.0[0] },
+            b'e' => Self::Ended,
+            _ => return None,
+        })
+    }
+}
+
+impl Message for ToHostFromClient {
+    fn pack(&self) -> (u8, Vec<u8>) {
+        match self {
+            Self::Hello { version, client } => (b'h', join(&[*client], &[*version])),
+            Self::Attach { size, read_only } => {
+                let mut body = pack_size(*size);
+                body.push(u8::from(*read_only));
+                (b't', body)
+            }
+            Self::Input { seq, bytes } => (b'i', join(&[*seq], bytes)),
+            Self::Resize(size) => (b'r', pack_size(*size)),
+            Self::Snapshot => (b's', Vec::new()),
+            Self::Mark(text) => (b'm', text.clone().into_bytes()),
+        }
+    }
+
+    fn unpack(kind: u8, body: &[u8]) -> Option<Self> {
+        Some(match kind {
+            b'h' => {
+                let ([client], rest) = split(body)?;
+                Self::Hello { version: *rest.first()?, client }
+            }
+            b't' => Self::Attach { size: unpack_size(body.get(..4)?)?, read_only: *body.get(4)? != 0 },
+            b'i' => {
+                let ([seq], bytes) = split(body)?;
+                Self::Input { seq, bytes: bytes.to_vec() }
+            }
+            b'r' => Self::Resize(unpack_size(body)?),
+            b's' => Self::Snapshot,
+            b'm' => Self::Mark(String::from_utf8(body.to_vec()).ok()?),
+            _ => return None,
+        })
+    }
+}
+
+impl Message for ToClient {
+    fn pack(&self) -> (u8, Vec<u8>) {
+        match self {
+            Self::Welcome { version, generation } => (b'w', join(&[u64::from(*generation)], &[*version])),
+            Self::Paint(bytes) => (b'p', bytes.clone()),
+            Self::Output(bytes) => (b'o', bytes.clone()),
+            Self::Applied { seq } => (b'd', join(&[*seq], &[])),
+            Self::Snapshot { position, frozen } => (b's', join(&[*position], frozen)),
+            Self::Ended => (b'e', Vec::new()),
+            Self::Refused { code, message } => (b'x', format!("{code}\n{message}").into_bytes()),
+        }
+    }
+
+    fn unpack(kind: u8, body: &[u8]) -> Option<Self> {
+        Some(match kind {
+            b'w' => {
+                let ([generation], rest) = split(body)?;
+                Self::Welcome { version: *rest.first()?, generation: u32::try_from(generation).ok()? }
+            }
+            b'p' => Self::Paint(body.to_vec()),
+            b'o' => Self::Output(body.to_vec()),
+            b'd' => Self::Applied { seq: split::<1>(body)?.0[0] },
+            b's' => {
+                let ([position], frozen) = split(body)?;
+                Self::Snapshot { position, frozen: frozen.to_vec() }
+            }
+            b'e' => Self::Ended,
+            b'x' => {
+                let (code, message) = std::str::from_utf8(body).ok()?.split_once('\n')?;
+                Self::Refused { code: code.to_owned(), message: message.to_owned() }
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn join(numbers: &[u64], bytes: &[u8]) -> Vec<u8> {
+    let mut body: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    body.extend_from_slice(bytes);
+    body
+}
+
+fn split<const N: usize>(body: &[u8]) -> Option<([u64; N], &[u8])> {
+    let (numbers, rest) = body.split_at_checked(N * 8)?;
+    let mut chunks = numbers.chunks_exact(8);
+    let number =
+        |_| chunks.next().map_or(0, |chunk| chunk.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
+    Some((std::array::from_fn(number), rest))
+}
+
+fn pack_size(size: Size) -> Vec<u8> {
+    crate::recording::resize_payload(size).to_vec()
+}
+
+fn unpack_size(body: &[u8]) -> Option<Size> {
+    crate::recording::parse_resize(body).filter(|size| size.cols > 0 && size.rows > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<M: Message + PartialEq + std::fmt::Debug + Clone>(messages: &[M]) {
+        let stream: Vec<u8> = messages.iter().flat_map(Message::to_stream).collect();
+        for cut in 0..=stream.len() {
+            let mut inbox = Inbox::new(LONGEST);
+            let mut got = Vec::new();
+            for piece in [&stream[..cut], &stream[cut..]] {
+                inbox.feed(piece);
+                while let Some(message) = inbox.take::<M>().unwrap() {
+                    got.push(message);
+                }
+            }
+            assert_eq!(got, messages, "cut at {cut}");
+        }
+    }
+
+    const SIZE: Size = Size { cols: 120, rows: 40 };
+
+    #[test]
+    fn every_message_comes_back_whole_however_the_stream_is_cut() {
+        let bytes = b"\x1b[A\xff\0".to_vec();
+        check(&[
+            ToGuard::Input { client: u64::MAX, seq: 7, bytes: bytes.clone() },
+            ToGuard::Answer { position: 9, bytes: bytes.clone() },
+            ToGuard::Resize(SIZE),
+            ToGuard::Mark("here".into()),
+        ]);
+        check(&[ToHost::Applied { client: 1, seq: 2 }, ToHost::Answered { position: 3 }, ToHost::Ended]);
+        check(&[
+            ToHostFromClient::Hello { version: VERSION, client: 5 },
+            ToHostFromClient::Attach { size: SIZE, read_only: true },
+            ToHostFromClient::Input { seq: 1, bytes: bytes.clone() },
+            ToHostFromClient::Resize(SIZE),
+            ToHostFromClient::Snapshot,
+            ToHostFromClient::Mark("x".into()),
+        ]);
+        check(&[
+            ToClient::Welcome { version: VERSION, generation: 3 },
+            ToClient::Paint(bytes.clone()),
+            ToClient::Output(bytes.clone()),
+            ToClient::Applied { seq: 4 },
+            ToClient::Snapshot { position: 8, frozen: bytes },
+            ToClient::Ended,
+            ToClient::Refused { code: "busy".into(), message: "no".into() },
+        ]);
+    }
+
+    #[test]
+    fn an_unknown_message_is_passed_over_and_a_huge_one_refused() {
+        let mut inbox = Inbox::new(LONGEST);
+        inbox.feed(&[2, 0, 0, 0, b'?', 1]);
+        inbox.feed(&ToHost::Ended.to_stream());
+        assert_eq!(inbox.take::<ToHost>(), Ok(Some(ToHost::Ended)));
+        inbox.feed(&u32::MAX.to_le_bytes());
+        assert_eq!(inbox.take::<ToHost>(), Err(TooLong));
+    }
+
+    #[test]
+    fn a_terminal_without_cells_is_no_size() {
+        assert_eq!(ToGuard::from_packet(&[b'r', 0, 0, 24, 0]), None);
+    }
+}

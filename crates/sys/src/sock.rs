@@ -1,0 +1,108 @@
+//! Local sockets below a directory of ours, reached by a short path however long the real one is,
+//! and the pair that guard and host talk over. Only our own uid gets in.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
+    listen, recv, send, socket_with, socketpair, sockopt,
+};
+use rustix::process::geteuid;
+
+use crate::disk::PrivateDir;
+
+/// How many clients may wait to be let in while there is no host.
+const WAITING: i32 = 512;
+
+/// Listens on a name below the directory.
+///
+/// # Errors
+/// If the name is taken or the system refuses.
+pub fn listen_below(dir: &PrivateDir, name: &str) -> io::Result<OwnedFd> {
+    let socket = stream()?;
+    bind(&socket, &address(dir, name)?)?;
+    listen(&socket, WAITING)?;
+    Ok(socket)
+}
+
+/// Connects to a name below the directory.
+///
+/// # Errors
+/// If nobody listens there.
+pub fn connect_below(dir: &PrivateDir, name: &str) -> io::Result<OwnedFd> {
+    let socket = stream()?;
+    connect(&socket, &address(dir, name)?)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    Ok(socket)
+}
+
+/// Lets the next client in. None if there is none, or if it is not of our uid.
+#[must_use]
+pub fn accept(listener: impl AsFd) -> Option<OwnedFd> {
+    let client = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).ok()?;
+    let peer = sockopt::socket_peercred(&client).ok()?;
+    (peer.uid == geteuid()).then_some(client)
+}
+
+/// Two ends of a line that keeps messages apart.
+///
+/// # Errors
+/// If the system has no descriptors to give.
+pub fn line() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
+}
+
+/// A bell: rung by one process, heard by another as something to read.
+///
+/// # Errors
+/// If the system has no descriptor to give.
+pub fn bell() -> io::Result<OwnedFd> {
+    Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
+}
+
+/// Rings the bell. One that rings already need not be rung.
+pub fn ring(bell: impl AsFd) {
+    let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
+}
+
+/// Silences the bell.
+pub fn hush(bell: impl AsFd) {
+    let _ = rustix::io::read(bell, &mut [0; 8]);
+}
+
+/// Sends without ever raising a signal or blocking. None if there is no room now.
+///
+/// # Errors
+/// If the other side is gone.
+pub fn put(socket: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
+    match send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+        Ok(sent) => Ok(Some(sent)),
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Receives what is there. None if nothing is; zero if the other side is gone.
+///
+/// # Errors
+/// If the other side is gone in a hurry.
+pub fn take(socket: impl AsFd, into: &mut [u8]) -> io::Result<Option<usize>> {
+    match recv(socket, into, RecvFlags::DONTWAIT) {
+        Ok((got, _)) => Ok(Some(got)),
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn stream() -> io::Result<OwnedFd> {
+    Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+}
+
+/// A socket's path may have 107 bytes; through our own descriptor it is always short.
+fn address(dir: &PrivateDir, name: &str) -> io::Result<SocketAddrUnix> {
+    let path = format!("/proc/self/fd/{}/{name}", dir.as_fd().as_raw_fd());
+    Ok(SocketAddrUnix::new(path.as_str())?)
+}

@@ -1,0 +1,49 @@
+//! The terminal of whoever runs a command: put into raw mode, and always given back as it was.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::termios::{LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
+
+/// A terminal in raw mode until this is dropped.
+#[derive(Debug)]
+pub struct Raw {
+    terminal: OwnedFd,
+    before: Termios,
+}
+
+impl Raw {
+    /// Puts standard input into raw mode.
+    ///
+    /// # Errors
+    /// If it is no terminal.
+    pub fn standard_input() -> io::Result<Self> {
+        let terminal = io::stdin().as_fd().try_clone_to_owned()?;
+        let before = tcgetattr(&terminal)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(&terminal, OptionalActions::Flush, &raw)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no mode.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
+    }
+}
+
+/// Whether this is a terminal.
+#[must_use]
+pub fn is_terminal(fd: impl AsFd) -> bool {
+    isatty(fd)
+}
+
+/// Whether what is typed now at this terminal is a password: whole lines are read, and nothing is echoed.
+/// A line editor reads single keys, so it is not taken for one.
+#[must_use]
+pub fn hides_input(terminal: impl AsFd) -> bool {
+    let modes = tcgetattr(terminal).map(|modes| modes.local_modes);
+    modes.is_ok_and(|modes| modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO))
+}
