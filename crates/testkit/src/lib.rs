@@ -11,6 +11,7 @@ pub mod namespace;
 pub mod observer;
 pub mod reuse;
 pub mod running;
+pub mod scene;
 pub mod scratch;
 
 pub use abide::Abide;
