@@ -70,7 +70,6 @@ macro_rules! verbs {
     ($($name:literal $verb:ident $variant:ident,)+) => {
         /// What abide was asked to do.
         #[derive(Debug, clap::Subcommand)]
-        #[command(defer = true)]
         pub(crate) enum Command { $(#[command(name = $name)] $variant($verb::Args),)+ }
 
         impl Command {

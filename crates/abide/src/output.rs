@@ -78,7 +78,7 @@ impl Output {
         let text =
             if Page::for_standard_output().colours() { help.ansi().to_string() } else { help.to_string() };
         // As above: help that cannot be printed cannot be complained about either.
-        let _ = self.put(text.as_bytes());
+        let _ = self.put(format!("{}\n", text.trim_end()).as_bytes());
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {

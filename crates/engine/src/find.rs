@@ -45,6 +45,13 @@ pub(crate) fn nothing(wanted: &str) -> Failure {
         .about(wanted)
 }
 
+pub(crate) fn not_yet(session: &Session) -> Failure {
+    Failure::new(Code::BadTime, format!("session {} did not exist at that time", session.id))
+        .hint(format!("`abide why {}` shows when it was launched", session.id))
+        .about(session.id.as_str())
+        .in_status(session.verdict.status)
+}
+
 fn ambiguous(wanted: &str, candidates: &[Session]) -> Failure {
     let shown = candidates.iter().take(CANDIDATES_SHOWN).map(|s| match s.name() {
         Some(name) => format!("{} ({name})", s.id),

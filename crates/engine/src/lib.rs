@@ -89,10 +89,13 @@ impl Sessions {
     /// What was true of a session at an instant of wall time, in ms.
     ///
     /// # Errors
-    /// As `find`.
+    /// As `find`, or if the session did not exist yet.
     pub fn find_at(&self, wanted: &str, wall: i64) -> Result<Session, Failure> {
         let found = self.find(wanted)?;
-        Ok(self.home.as_ref().map_or(found.clone(), |home| self.truth.at(home, &found.id, wall)))
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(wanted))?;
+        let past = self.truth.at(home, &found.id, wall);
+        let before_it_all = past.evidence.record.facts == 0 && !found.evidence.is_damaged();
+        if before_it_all { Err(find::not_yet(&found)) } else { Ok(past) }
     }
 
     /// Launches a program in a session of its own. Returns once the session can be waited on.
