@@ -4,9 +4,10 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use abide_core::identity::{Death, Doubt, Identity, Liveness, Lock, Qualifier};
+use abide_core::identity::{Death, Doubt, Identity, Liveness, Lock, Qualifier, SystemId};
 use abide_sys::drill::stop_by_trace;
 use abide_sys::probe::Probe;
+use abide_sys::signal;
 use abide_testkit::drill::{MEANS, ask, identify, said};
 use abide_testkit::namespace::drill;
 use abide_testkit::observer::Doomed;
@@ -164,4 +165,31 @@ fn another_user_sees_the_same_life_and_the_same_death() {
     assert_eq!(drill(&steps), ["Alive(None)"; 3]);
     agent.kill();
     assert_eq!(drill(&steps), ["Dead(Gone)"; 3]);
+}
+
+#[test]
+fn only_a_process_that_is_proved_alive_can_be_held() {
+    let mut agent = Running::agent(&["trap-exit TERM 8", "say-ready", "hang"]).ready();
+    let identity = identify(agent.pid());
+    let mut other_machine = identity;
+    other_machine.machine = SystemId::parse("00000000000040008000000000000001");
+    let probe = Probe::new();
+    assert_eq!(probe.hold(&other_machine).err(), Some(Liveness::Unknown(Doubt::OtherMachine)));
+    let pidfd = probe.hold(&identity).unwrap();
+    signal::send(&pidfd, signal::TERM).unwrap();
+    agent.observer().await_end();
+    assert_eq!(probe.hold(&identity).err(), Some(Liveness::Dead(Death::Exited)));
+    assert_eq!(agent.reap(), Ending::Exited(8));
+    assert_eq!(probe.hold(&identity).err(), Some(Liveness::Dead(Death::Gone)));
+    assert!(signal::send(&pidfd, signal::TERM).is_err());
+}
+
+#[test]
+fn descendants_are_found_in_sessions_of_their_own() {
+    let mut agent = Running::agent(&["fork hang", "say-ready", "hang"]);
+    let forked = agent.until("forked");
+    let forked = Doomed(Observer::of(forked.rsplit_once(' ').unwrap().1.parse().unwrap()));
+    let found = Probe::new().descendants(agent.pid());
+    let found: Vec<_> = found.iter().map(|one| (one.pid, one.parent)).collect();
+    assert_eq!(found, [(forked.0.pid(), agent.pid())]);
 }

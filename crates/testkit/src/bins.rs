@@ -1,10 +1,13 @@
-//! Finds the test kit's own programs for tests of any crate. Cargo names a package's programs only to its own tests,
-//! so they are built here, once a test process; cargo does nothing if they are fresh.
+//! Finds the test kit's own programs for tests of any crate. Cargo names a package's programs only to its own tests;
+//! so they are looked for beside the running test, and built, once a test process, if a source is newer.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 /// The path of one of the test kit's programs: `fake-agent`, `sys-drill`, `pid-reuse`, ...
 ///
@@ -13,8 +16,30 @@ use std::sync::OnceLock;
 #[must_use]
 pub fn bin(name: &str) -> PathBuf {
     static BUILT: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
+    static SOURCES: OnceLock<io::Result<SystemTime>> = OnceLock::new();
+    let beside = profile_dir().join(name);
+    let newest = SOURCES.get_or_init(|| newest(Path::new(SOURCE_ROOT)));
+    let is_fresh = |built: SystemTime| newest.as_ref().is_ok_and(|newest| *newest < built);
+    if fs::metadata(&beside).and_then(|file| file.modified()).is_ok_and(is_fresh) {
+        return beside;
+    }
     let built = BUILT.get_or_init(build);
     built.get(name).unwrap_or_else(|| panic!("the test kit has no program {name}, only {built:?}")).clone()
+}
+
+/// The crates, of which a change in any may change the programs.
+const SOURCE_ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// When the youngest file below a directory was changed.
+fn newest(dir: &Path) -> io::Result<SystemTime> {
+    let mut newest = SystemTime::UNIX_EPOCH;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let is_dir = entry.file_type()?.is_dir();
+        let changed = if is_dir { self::newest(&entry.path())? } else { entry.metadata()?.modified()? };
+        newest = newest.max(changed);
+    }
+    Ok(newest)
 }
 
 fn build() -> BTreeMap<String, PathBuf> {
@@ -42,11 +67,14 @@ fn program(line: &[u8]) -> Option<(String, PathBuf)> {
     Some((name.to_owned(), path))
 }
 
-/// The profile of the running test, from where cargo has put it: `target/PROFILE/deps/TEST`.
-fn profile() -> String {
+/// Where cargo has put the running test: it is `PROFILE/deps/TEST`.
+fn profile_dir() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
-    let folder = test.ancestors().nth(2).and_then(Path::file_name).and_then(|name| name.to_str());
-    match folder {
+    test.ancestors().nth(2).expect("a test has two directories above it").to_owned()
+}
+
+fn profile() -> String {
+    match profile_dir().file_name().and_then(|name| name.to_str()) {
         Some("debug") | None => "dev".to_owned(),
         Some(profile) => profile.to_owned(),
     }

@@ -2,7 +2,7 @@
 //! that root and ordinary users run the same tests. Where that is not permitted, a test fails and says so.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::running::{Ran, Running};
 
@@ -48,9 +48,14 @@ pub fn drill(steps: &[&str]) -> Vec<String> {
 }
 
 /// Starts `sys-drill` in new namespaces, to be talked to.
+///
+/// # Panics
+/// If namespaces are not permitted: then with what is missing.
 #[must_use]
 pub fn start_inside(flags: &[&str], steps: &[&str]) -> Running {
-    Running::start(unshare(flags, &crate::bin("sys-drill")).args(steps).stderr(Stdio::inherit()))
+    let sys_drill = crate::bin("sys-drill");
+    let _ = lines(&mut unshare(flags, &sys_drill));
+    Running::start(unshare(flags, &sys_drill).args(steps))
 }
 
 /// Starts `sys-drill` in a process of its own, to be talked to.

@@ -28,6 +28,8 @@ pub struct Round {
     pub alive: [Liveness; 3],
     /// What it said when the number belonged to the stranger.
     pub reused: [Liveness; 3],
+    /// Whether it then took hold of the stranger instead of refusing.
+    pub held: [bool; 3],
 }
 
 /// Starts a process, ends it, gives its number to a stranger, and asks about the process before and after.
@@ -41,19 +43,24 @@ pub fn round(stranger: Stranger, idle: &mut Command) -> io::Result<Round> {
     let pid = process.0.id();
     let identities = probes.each_ref().map(|probe| probe.identify(pid));
     let ask = || std::array::from_fn(|each| answer(&probes[each], &identities[each]));
+    let hold = || {
+        let held = |each: usize| identities[each].is_ok_and(|identity| probes[each].hold(&identity).is_ok());
+        std::array::from_fn(held)
+    };
     let alive = ask();
     let ticks = start_ticks(pid);
     process.end()?;
     next_pid(pid)?;
-    let (reused, stranger_ticks) = match stranger {
+    let look = || (ask(), hold(), start_ticks(pid));
+    let (reused, held, stranger_ticks) = match stranger {
         Stranger::Process => {
             let stranger = Idle(idle.spawn()?);
             check_number(pid, stranger.0.id())?;
-            (ask(), start_ticks(pid))
+            look()
         }
-        Stranger::Thread => with_thread(|tid| check_number(pid, tid).map(|()| (ask(), start_ticks(pid))))?,
+        Stranger::Thread => with_thread(|tid| check_number(pid, tid).map(|()| look()))?,
     };
-    Ok(Round { same_ticks: ticks.is_some() && ticks == stranger_ticks, alive, reused })
+    Ok(Round { same_ticks: ticks.is_some() && ticks == stranger_ticks, alive, reused, held })
 }
 
 /// Does steps in a process whose number is the same in this pid namespace and in that of `/proc`.

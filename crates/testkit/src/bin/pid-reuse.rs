@@ -60,7 +60,7 @@ fn count(args: &[String]) -> io::Result<ExitCode> {
         let round = round(stranger, &mut idle)?;
         figures.same_ticks += u32::from(round.same_ticks);
         for each in 0..MEANS.len() {
-            let wrong = round.alive[each].is_dead() || round.reused[each].is_alive();
+            let wrong = round.alive[each].is_dead() || round.reused[each].is_alive() || round.held[each];
             let unknown = matches!(round.reused[each], Liveness::Unknown(_));
             figures.wrong[each] += u32::from(wrong);
             figures.unknown[each] += u32::from(unknown);
