@@ -16,8 +16,8 @@ pub struct Orders {
 pub enum Input {
     /// Somebody asked for the session's end, with this much patience at each step.
     StopAsked { grace_ms: u64 },
-    /// The program was reaped.
-    ProgramEnded { how: How, resources: Resources },
+    /// The program has ended; what it used is known to its parent only.
+    ProgramEnded { how: How, resources: Option<Resources> },
     /// All that the terminal held is on record.
     Drained,
     /// The outcome is on record, or could not be written.
@@ -38,7 +38,7 @@ pub enum Effect {
     /// Read what the terminal still holds.
     Drain,
     /// Put the outcome on record.
-    RecordEnd { how: How, resources: Resources, cause: Option<Cause> },
+    RecordEnd { how: How, resources: Option<Resources>, cause: Option<Cause> },
     /// Say whether any process of the session is left.
     CountTree,
     /// Come back at this time at the latest.
@@ -65,11 +65,11 @@ enum Phase {
     },
     Draining {
         how: How,
-        resources: Resources,
+        resources: Option<Resources>,
     },
     Recording {
         how: How,
-        resources: Resources,
+        resources: Option<Resources>,
         retry_at: Option<u64>,
     },
     /// The program is gone; what is left of its tree was sent this signal.
@@ -110,6 +110,15 @@ impl Guard {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done
+    }
+
+    /// The program is gone, or soon will be: nobody needs a new host.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        match self.phase {
+            Phase::Running | Phase::Stopping { .. } => false,
+            Phase::Draining { .. } | Phase::Recording { .. } | Phase::Sweeping { .. } | Phase::Done => true,
+        }
     }
 
     /// Decides.
@@ -177,9 +186,49 @@ impl Guard {
         (Phase::Stopping { asked: asked.saturating_add(1), grace_ms, next_at }, effects)
     }
 
-    fn record(&self, how: How, resources: Resources) -> (Phase, Vec<Effect>) {
+    fn record(&self, how: How, resources: Option<Resources>) -> (Phase, Vec<Effect>) {
         let effects = vec![Effect::RecordEnd { how, resources, cause: self.cause }];
         (Phase::Recording { how, resources, retry_at: None }, effects)
+    }
+}
+
+/// When the next host is started after one is gone: at once, and later and later if each dies young.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Respawn {
+    due_at: u64,
+    started_at: u64,
+    died_young: u32,
+}
+
+/// A host that lived this long was sound.
+const SOUND_MS: u64 = 2_000;
+/// So many may die young before the next one has to wait.
+const YOUNG_DEATHS: u32 = 3;
+const LONGEST_PAUSE_MS: u64 = 500;
+
+impl Respawn {
+    #[must_use]
+    pub const fn due_at(&self) -> u64 {
+        self.due_at
+    }
+
+    #[must_use]
+    pub const fn is_due(&self, now: u64) -> bool {
+        now >= self.due_at
+    }
+
+    /// A host was started.
+    pub const fn started(&mut self, now: u64) {
+        self.started_at = now;
+    }
+
+    /// The host is gone.
+    pub fn gone(&mut self, now: u64) {
+        let young = now.saturating_sub(self.started_at) < SOUND_MS;
+        self.died_young = if young { self.died_young.saturating_add(1) } else { 0 };
+        let doublings = self.died_young.saturating_sub(YOUNG_DEATHS);
+        let pause = if doublings == 0 { 0 } else { (25_u64 << doublings.min(10)).min(LONGEST_PAUSE_MS) };
+        self.due_at = now.saturating_add(pause);
     }
 }
 
@@ -193,11 +242,10 @@ fn sweep(now: u64, signal: i32) -> (Phase, Vec<Effect>) {
 mod tests {
     use super::*;
 
-    const USED: Resources = Resources { wall_ms: 0, user_ms: 0, system_ms: 0, peak_kib: 0 };
     const EXIT_0: How = How::Exited { code: 0 };
 
     fn ended(how: How) -> Input {
-        Input::ProgramEnded { how, resources: USED }
+        Input::ProgramEnded { how, resources: None }
     }
 
     fn short(effect: Effect) -> String {
@@ -220,6 +268,21 @@ mod tests {
 
     fn plain() -> Orders {
         Orders { asking: vec![TERM], timeout_at: None }
+    }
+
+    #[test]
+    fn a_host_that_dies_again_and_again_waits_longer_but_never_a_second() {
+        let mut respawn = Respawn::default();
+        let mut pauses = Vec::new();
+        for now in (10_000..).step_by(1000).take(10) {
+            respawn.started(now);
+            respawn.gone(now + 1);
+            pauses.push(respawn.due_at() - now - 1);
+        }
+        assert_eq!(pauses, [0, 0, 0, 50, 100, 200, 400, 500, 500, 500]);
+        respawn.started(100_000);
+        respawn.gone(100_000 + SOUND_MS);
+        assert!(respawn.is_due(100_000 + SOUND_MS));
     }
 
     #[test]

@@ -237,14 +237,14 @@ fn sight(want: &Identity, here: &Here, seen: &Sighting) -> Liveness {
         (Some(recorded), Some(now)) => Ok(recorded == now),
         (Some(_) | None, Some(_) | None) => same_by_ticks(want, here, stat),
     };
-    // A ready pidfd is a death whoever it was: the process itself, or one that came after it.
+    // A ready pidfd or a corpse is a death whoever it was: the process itself, or one that came after it.
     match (same, exited) {
         (Ok(false), _) => Liveness::Dead(Death::Reused),
         (Ok(true) | Err(_), Some(true)) => Liveness::Dead(Death::Exited),
+        (Ok(true) | Err(_), None) if stat.is_ok_and(Stat::is_corpse) => Liveness::Dead(Death::Exited),
         (Err(doubt), Some(false) | None) => Liveness::Unknown(doubt),
         (Ok(true), Some(false)) => Liveness::Alive(stat.ok().and_then(Stat::qualifier)),
         (Ok(true), None) => match stat {
-            Ok(stat) if stat.is_corpse() => Liveness::Dead(Death::Exited),
             Ok(stat) => Liveness::Alive(stat.qualifier()),
             Err(doubt) => Liveness::Unknown(doubt),
         },

@@ -8,6 +8,7 @@ pub mod id;
 pub mod identity;
 pub mod moment;
 pub mod recording;
+pub mod screen;
 pub mod status;
 pub mod verdict;
 pub mod wire;

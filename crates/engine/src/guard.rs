@@ -1,7 +1,10 @@
 //! The guard: parent of the program, owner of its terminal, single writer of its recording, witness of its end.
 //! A plain poll loop around `core::guard`; `birth` brings it up, `recorder` writes, `tree` finds what is left.
 
+mod again;
 mod birth;
+mod handover;
+mod link;
 mod recorder;
 mod tree;
 
@@ -10,20 +13,27 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
-use abide_core::evidence::{Body, Drained, Ended, Noted, Observer, Outcome, Resources, Signalled, StopAsked};
+use abide_core::evidence::{
+    Body, Cause, Drained, Ended, How, Marked, Noted, Observer, Outcome, Resources, Signalled, StopAsked,
+};
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
 use abide_core::identity::Identity;
-use abide_core::recording::Kind;
+use abide_core::recording::{Kind, resize_payload};
+use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
-use abide_sys::{clock, poll, spawn};
+use abide_sys::{clock, pty, spawn, tty};
 
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
+pub(crate) use handover::{Handover, start_again};
+use link::{Ask, Link};
 use recorder::{Recorder, Took};
 
 /// How a process learns that it is to be a guard.
 pub(crate) const ARGUMENT: &CStr = c"__guard";
+/// How a guard learns that it follows another one.
+const AGAIN: &str = "again";
 /// The guard's word to its launcher: the session is on record.
 pub(crate) const PUBLISHED: &str = "published";
 /// The patience of a stop that says nothing of patience.
@@ -37,7 +47,9 @@ const READS_A_TURN: u32 = 16;
 /// If it was not started by a launcher.
 pub(crate) fn main() -> Result<(), Failure> {
     let failed = |e: io::Error| Failure::new(Code::Internal, format!("this guard cannot work: {e}"));
-    if let Some(mut keeper) = birth::bring_up().map_err(failed)? {
+    let again = std::env::args_os().nth(3).is_some_and(|word| word == *AGAIN);
+    let keeper = if again { again::bring_up().map(Some) } else { birth::bring_up() };
+    if let Some(mut keeper) = keeper.map_err(failed)? {
         keeper.keep();
     }
     Ok(())
@@ -54,32 +66,124 @@ struct Keeper {
     /// What the program writes to: a terminal, or a pipe for output and one for errors.
     outputs: Vec<(Kind, File)>,
     /// The terminal's other side, so that a program that closes its own does not end it.
-    _slave: Option<OwnedFd>,
+    slave: Option<OwnedFd>,
+    link: Link,
     program: Program,
+    /// Who it is that learns how the program ended.
+    observer: Option<Observer>,
     /// What waiters wait on.
     waiters: File,
+}
+
+/// Who has something to say.
+struct Heard {
+    output: bool,
+    program: bool,
+    host: bool,
 }
 
 struct Program {
     identity: Identity,
     pidfd: OwnedFd,
     started_boot: u64,
+    /// We are its parent, so the kernel tells us how it ended; else we ask.
+    ours: bool,
 }
 
 impl Keeper {
     fn keep(&mut self) {
         while !self.mind.is_done() {
-            let timeout = self.mind.wake_at().map(|at| at.saturating_sub(clock::now().boot));
-            let mut fds = vec![self.signals.as_fd()];
-            fds.extend(self.outputs.iter().map(|(_, fd)| fd.as_fd()));
-            let ready = poll::readable(&fds, timeout);
-            if ready.iter().skip(1).any(|&ready| ready) {
+            self.host_it();
+            let heard = self.wait();
+            if heard.output {
                 self.read(READS_A_TURN);
+            }
+            if heard.host {
+                self.heed_host();
+            }
+            if heard.program {
+                self.see_the_end();
+            }
+            if let Some((_, terminal)) = self.outputs.first().filter(|_| self.slave.is_some()) {
+                self.link.write(terminal);
             }
             while let Some(caught) = self.signals.next() {
                 self.caught(caught);
             }
             self.tell(Input::Woke);
+        }
+    }
+
+    /// Waits for whatever comes first.
+    fn wait(&self) -> Heard {
+        let pending = self.link.has_pending() && self.slave.is_some();
+        let mut interests = vec![Interest::reading(self.signals.as_fd())];
+        interests.extend(self.outputs.iter().map(|(_, fd)| Interest {
+            fd: fd.as_fd(),
+            read: true,
+            write: pending,
+        }));
+        let watches = !self.program.ours && !self.mind.is_ending();
+        interests.extend(watches.then(|| Interest::reading(self.program.pidfd.as_fd())));
+        interests.extend(self.link.interest());
+        let wake_at = self.mind.wake_at().into_iter().chain(self.link.wake_at()).min();
+        let timeout = wake_at.map(|at| at.saturating_sub(clock::now().boot));
+        let ready = poll::wait(&interests, timeout);
+        let (outputs, rest) = ready[1..].split_at(self.outputs.len());
+        let (program, host) = rest.split_at(usize::from(watches));
+        let any = |ready: &[Ready]| ready.iter().any(|ready| ready.read);
+        Heard { output: any(outputs), program: any(program), host: any(host) }
+    }
+
+    /// The program that is not ours to wait for has ended: whoever still knows how is asked.
+    fn see_the_end(&mut self) {
+        let seen = self.truth.end_of(&self.program.pidfd, self.program.identity.pid);
+        self.observer = seen.map(|(_, observer)| observer);
+        self.tell(Input::ProgramEnded { how: seen.map_or(How::Lost, |(how, _)| how), resources: None });
+    }
+
+    /// Sees to it that there is a host as long as there is a program.
+    fn host_it(&mut self) {
+        if let (Some((_, first)), Some((_, last)), false) =
+            (self.outputs.first(), self.outputs.last(), self.mind.is_ending())
+        {
+            let held = [self.waiters.as_fd(), first.as_fd(), last.as_fd(), self.program.pidfd.as_fd()];
+            self.link.ensure(&self.dir, held);
+        }
+    }
+
+    fn heed_host(&mut self) {
+        // What a host said before it died still counts.
+        while let Some(ask) = self.link.next() {
+            match ask {
+                Ask::Typed { client, seq, bytes } => self.record_input(client, seq, &bytes),
+                Ask::Answered(bytes) => self.recorder.add(Kind::Answer, &bytes),
+                Ask::Mark(text) => {
+                    self.recorder.add(Kind::Mark, text.as_bytes());
+                    let offset = self.recorder.position();
+                    self.note(Body::Marked(Marked { name: text, offset }));
+                }
+                Ask::Resize(size) => {
+                    if let (Some(_), Some((_, terminal))) = (&self.slave, self.outputs.first()) {
+                        // Recorded before it is done: what is shown afterwards was made for the new size.
+                        self.recorder.add(Kind::Resize, &resize_payload(size));
+                        let _ = pty::resize(terminal, size);
+                    }
+                }
+            }
+            self.link.nudge();
+        }
+    }
+
+    /// At a password prompt only the count is kept.
+    fn record_input(&mut self, client: u64, seq: u64, bytes: &[u8]) {
+        let mut payload = [client.to_le_bytes(), seq.to_le_bytes()].concat();
+        if self.slave.as_ref().is_some_and(tty::hides_input) {
+            payload.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            self.recorder.add(Kind::Hidden, &payload);
+        } else {
+            payload.extend_from_slice(bytes);
+            self.recorder.add(Kind::Input, &payload);
         }
     }
 
@@ -116,11 +220,13 @@ impl Keeper {
                 Some(Input::Drained)
             }
             Effect::RecordEnd { how, resources, cause } => {
-                let outcome = Outcome { how, observed_by: Some(Observer::Guard), cause };
+                let lost = (how == How::Lost).then_some(Cause::HelpersDied);
+                let outcome = Outcome { how, observed_by: self.observer, cause: cause.or(lost) };
                 Some(Input::EndRecorded { done: self.record_end(outcome, resources) })
             }
             Effect::WakeAt(_) => None,
             Effect::Finish => {
+                self.link.tell_ended();
                 // A byte that nobody takes away wakes every waiter, those that come late included.
                 let _ = self.waiters.write(b"!");
                 None
@@ -148,7 +254,7 @@ impl Keeper {
         while let Some(reaped) = spawn::reap() {
             if reaped.pid == self.program.identity.pid {
                 let wall_ms = clock::now().boot.saturating_sub(self.program.started_boot);
-                let resources = Resources { wall_ms, ..reaped.resources };
+                let resources = Some(Resources { wall_ms, ..reaped.resources });
                 self.tell(Input::ProgramEnded { how: reaped.how, resources });
             } else {
                 others = true;
@@ -162,6 +268,7 @@ impl Keeper {
     /// Reads what the program wrote, for so many reads at most, and puts it on record.
     fn read(&mut self, at_most: u32) {
         let recorder = &mut self.recorder;
+        let before = recorder.position();
         self.outputs.retain(|(kind, from)| {
             let mut took = Took::Some;
             for _ in 0..at_most {
@@ -172,15 +279,18 @@ impl Keeper {
             }
             took != Took::Closed
         });
+        if self.recorder.position() > before {
+            self.link.nudge();
+        }
         if let Some(cut) = self.recorder.newly_cut() {
             self.note(Body::Cut(cut));
         }
     }
 
     /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
-    fn record_end(&mut self, outcome: Outcome, resources: Resources) -> bool {
+    fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
         let survivors = tree::left(&self.truth);
-        let ended = Ended { outcome, resources: Some(resources), survivors };
+        let ended = Ended { outcome, resources, survivors };
         let fact = self.evidence.draft(clock::now(), Body::Ended(Box::new(ended)));
         let in_slot = self.dir.fill_slot(&fact).is_ok();
         let in_log = self.evidence.add(fact.at, fact.body).is_ok();

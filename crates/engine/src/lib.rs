@@ -4,8 +4,10 @@ pub mod doctor;
 mod drill;
 mod find;
 mod guard;
+mod host;
 pub mod launch;
 mod names;
+pub mod recording;
 mod seal;
 mod stop;
 pub mod store;
@@ -34,7 +36,11 @@ use store::Home;
 #[must_use]
 pub fn help_a_session(first_argument: Option<OsString>) -> Option<bool> {
     let role = first_argument?;
-    (role.as_encoded_bytes() == guard::ARGUMENT.to_bytes()).then(|| guard::main().is_ok())
+    match role.as_encoded_bytes() {
+        role if role == guard::ARGUMENT.to_bytes() => Some(guard::main().is_ok()),
+        role if role == host::ARGUMENT.to_bytes() => Some(host::main().is_ok()),
+        _ => None,
+    }
 }
 
 /// All sessions of one home.

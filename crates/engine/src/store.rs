@@ -2,6 +2,7 @@
 //! Reads and appends; judges nothing.
 
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use abide_core::evidence::fold::Evidence;
@@ -12,12 +13,14 @@ use abide_core::id::SessionId;
 use abide_core::moment::Moment;
 use abide_core::verdict::is_closed;
 use abide_sys::disk::{self, PrivateDir, Untrusted};
+use abide_sys::sock;
 
 const SESSIONS: &str = "sessions";
 const NAMES: &str = "names";
 const EVIDENCE: &str = "evidence";
 const OUTCOME: &str = "outcome";
 const ALIVE: &str = "alive";
+const SOCKET: &str = "socket";
 const RECORDING: &str = "recording";
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
@@ -119,7 +122,7 @@ impl Home {
     pub fn discard(&self, id: &SessionId) {
         let draft = draft_name(id);
         if let Ok(dir) = self.sessions.open_below(&draft) {
-            for name in [ALIVE, EVIDENCE, OUTCOME, RECORDING] {
+            for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING] {
                 // What is not there needs no removing.
                 let _ = dir.remove(name);
             }
@@ -239,6 +242,22 @@ impl SessionDir {
         Some(self.dir.read(RECORDING).ok()?.metadata().ok()?.len())
     }
 
+    /// Listens for clients.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(crate) fn listen(&self) -> std::io::Result<OwnedFd> {
+        sock::listen_below(&self.dir, SOCKET)
+    }
+
+    /// Connects to whoever serves the session, or will.
+    ///
+    /// # Errors
+    /// If nobody does.
+    pub(crate) fn connect(&self) -> std::io::Result<OwnedFd> {
+        sock::connect_below(&self.dir, SOCKET)
+    }
+
     /// The FIFO to wait on.
     ///
     /// # Errors
@@ -261,6 +280,14 @@ impl SessionDir {
     /// If there is one, or no room for one.
     pub fn create_recording(&self) -> std::io::Result<File> {
         self.dir.create_log(RECORDING, 0)
+    }
+
+    /// The recording, to go on writing.
+    ///
+    /// # Errors
+    /// If there is none that may be written.
+    pub(crate) fn append_recording(&self) -> std::io::Result<File> {
+        self.dir.append(RECORDING)
     }
 
     /// The recording, to read.

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw};
+use abide_core::evidence::{How, Observer};
 use abide_core::id::SessionId;
 use abide_core::identity::{Doubt, Here, Identity, Liveness, Lock};
 use abide_core::moment::Moment;
@@ -91,6 +92,12 @@ impl Truth {
     /// Says what it is instead of provably alive.
     pub fn hold(&self, who: &Identity) -> Result<OwnedFd, Liveness> {
         self.probe.hold(who)
+    }
+
+    /// How a process ended that we hold but are not the parent of.
+    #[must_use]
+    pub fn end_of(&self, pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {
+        self.probe.end_of(pidfd, pid)
     }
 
     /// Every process below this one.

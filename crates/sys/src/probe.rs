@@ -4,6 +4,8 @@
 #[cfg(any(test, not(target_os = "linux")))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
+mod exit;
+#[cfg(target_os = "linux")]
 mod linux;
 
 #[cfg(not(target_os = "linux"))]
@@ -13,6 +15,7 @@ use linux as system;
 
 use std::os::fd::OwnedFd;
 
+use abide_core::evidence::{How, Observer};
 use abide_core::identity::{Doubt, Here, Identity, Liveness, Lock, judge};
 
 /// Which of the kernel's means are used. All by default; tests switch some off to see the fallbacks.
@@ -75,6 +78,13 @@ impl Probe {
         }
     }
 
+    /// How a process ended that we hold but are not the parent of, and how that was learnt. None while it runs,
+    /// or if nobody can tell any more.
+    #[must_use]
+    pub fn end_of(&self, pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {
+        system::end_of(pidfd, pid)
+    }
+
     /// Every process that descends from this one, as `/proc` tells.
     #[must_use]
     pub fn descendants(&self, of: u32) -> Vec<Descendant> {
@@ -105,7 +115,8 @@ impl Default for Probe {
 #[cfg(test)]
 mod tests {
     use super::{Means, elsewhere};
-    use abide_core::identity::{Doubt, Sighting};
+    use abide_core::evidence::{How, Observer};
+use abide_core::identity::{Doubt, Sighting};
 
     #[test]
     fn a_system_that_cannot_be_probed_says_so_and_records_no_owner() {

@@ -31,6 +31,15 @@ impl Pty {
     }
 }
 
+/// The slave of a terminal whose master is held.
+///
+/// # Errors
+/// If it is no terminal's master.
+pub fn slave_of(master: impl AsFd) -> io::Result<OwnedFd> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    Ok(ioctl_tiocgptpeer(&master, flags)?)
+}
+
 /// Gives the terminal another size; its programs are told by the kernel.
 ///
 /// # Errors

@@ -56,7 +56,7 @@ fn proves_death(want: &Identity, here: &Here, seen: &Sighting) -> bool {
             let ready = exited == Some(true);
             let marks = Marks::compare(want, here, pidfs, stat);
             let corpse = stat.is_ok_and(|stat| stat.letter == b'Z' && stat.threads == 1);
-            ready || marks == Marks::Differ || (marks == Marks::Same && exited.is_none() && corpse)
+            ready || marks == Marks::Differ || (exited.is_none() && corpse)
         }
     }
 }

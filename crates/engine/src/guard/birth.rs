@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::frame::{body_from_line, body_to_line};
-use abide_core::evidence::{Body, ExecFailed, Guarded, Launched, Role, Size, Started};
+use abide_core::evidence::{Body, ExecFailed, Guarded, Launched, Observer, Role, Size, Started};
 use abide_core::guard::{Guard, Orders};
 use abide_core::id::SessionId;
 use abide_core::recording::{Kind, Start};
@@ -17,6 +17,7 @@ use abide_sys::pty::Pty;
 use abide_sys::signal::{self, Signals};
 use abide_sys::spawn::{self, Gated, Image, Stdio};
 
+use super::link::Link;
 use super::recorder::Recorder;
 use super::{Keeper, PUBLISHED, Program};
 use crate::store::{Home, SessionDir, Writer};
@@ -69,6 +70,7 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
     let mut recorder = Recorder::new(dir.create_recording()?);
     recorder.add(Kind::Start, &start_entry(&launched)?);
     let waiters = dir.hold()?;
+    let link = Link::new(&dir)?;
     let (gated, ends) = start(&image, launched.size)?;
     let identity = truth.identify(gated.pid).map_err(|doubt| io::Error::other(doubt.says()))?;
     let pidfd = truth.hold(&identity).map_err(|liveness| io::Error::other(liveness.says()))?;
@@ -78,7 +80,7 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
     evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;
     home.publish(&id)?;
     let orders = Orders { asking: vec![signal::TERM], timeout_at };
-    let program = Program { identity, pidfd, started_boot: clock::now().boot };
+    let program = Program { identity, pidfd, started_boot: clock::now().boot, ours: true };
     let keeper = Keeper {
         truth,
         mind: Guard::new(orders),
@@ -87,8 +89,10 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
         recorder,
         signals,
         outputs: ends.outputs,
-        _slave: ends.slave,
+        slave: ends.slave,
+        link,
         program,
+        observer: Some(Observer::Guard),
         waiters,
     };
     Ok((keeper, (gated, command)))
@@ -132,7 +136,7 @@ fn start_entry(launched: &Launched) -> io::Result<Vec<u8>> {
 }
 
 /// Takes the lifetime lock and says so.
-fn guard_it(truth: &Truth, dir: &SessionDir) -> io::Result<Writer> {
+pub(super) fn guard_it(truth: &Truth, dir: &SessionDir) -> io::Result<Writer> {
     let now = truth.now();
     let mut evidence = dir.write(Role::Guard, now.boot)?;
     if !lock::take(evidence.file(), Holder::Guard)? {

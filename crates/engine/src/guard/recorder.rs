@@ -39,6 +39,11 @@ impl Recorder {
         Self { file, buffer, position: 0, lost: 0, reason: None, newly_cut: None }
     }
 
+    /// Goes on where another guard stopped.
+    pub(super) fn resume(file: File, position: u64) -> Self {
+        Self { position, ..Self::new(file) }
+    }
+
     /// How many bytes of output there have been.
     pub(super) const fn position(&self) -> u64 {
         self.position

@@ -1,10 +1,10 @@
 //! What is left of a session: every process that descends from its guard, whatever session or group it chose.
-//! Other guards are sessions of their own and are left alone.
+//! Our host is no part of it, and other guards are sessions of their own.
 
 use abide_core::evidence::Survivor;
 use abide_sys::signal;
 
-use super::ARGUMENT;
+use crate::host;
 use crate::truth::Truth;
 
 /// The living processes of this guard's session, itself not counted.
@@ -13,8 +13,8 @@ pub(super) fn left(truth: &Truth) -> Vec<Survivor> {
     // Elders come before their descendants, so one pass finds every guard's whole family.
     let mut foreign = Vec::new();
     family.retain(|member| {
-        let guard = member.command.get(1).is_some_and(|argument| argument.as_bytes() == ARGUMENT.to_bytes());
-        let belongs = !guard && !foreign.contains(&member.parent);
+        let helper = member.command.get(1).is_some_and(|argument| is_helper(argument.as_bytes()));
+        let belongs = !helper && !foreign.contains(&member.parent);
         if !belongs {
             foreign.push(member.pid);
         }
@@ -25,6 +25,10 @@ pub(super) fn left(truth: &Truth) -> Vec<Survivor> {
         Some(Survivor { process, command: member.command.join(" ") })
     });
     alive.collect()
+}
+
+fn is_helper(argument: &[u8]) -> bool {
+    argument == super::ARGUMENT.to_bytes() || argument == host::ARGUMENT.to_bytes()
 }
 
 /// Signals each of them, if it is still the same process.

@@ -1,5 +1,6 @@
 //! The seam for systems other than Linux: nothing can be said there yet, and it is said.
 
+use abide_core::evidence::{How, Observer};
 use abide_core::identity::{Doubt, Here, Identity, Sighting};
 
 use std::os::fd::OwnedFd;
@@ -19,6 +20,10 @@ pub(super) const fn identify(_: &Here, _: Means, _: u32) -> Result<Identity, Dou
 }
 
 pub(super) const fn parent(_: u32) -> Option<u32> {
+    None
+}
+
+pub(super) const fn end_of(_: &OwnedFd, _: u32) -> Option<(How, Observer)> {
     None
 }
 

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::fs::MetadataExt;
 use std::sync::OnceLock;
 
+use abide_core::evidence::{How, Observer};
 use abide_core::identity::{Doubt, FileId, Here, Identity, Liveness, Lock, Sighting, Stat, SystemId, judge};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
@@ -92,6 +93,10 @@ pub(super) fn identify(here: &Here, means: Means, pid: u32) -> Result<Identity, 
 
 pub(super) fn parent(pid: u32) -> Option<u32> {
     read_stat(pid).ok().map(|stat| stat.parent)
+}
+
+pub(super) fn end_of(pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {
+    super::exit::of(pidfd, pid)
 }
 
 pub(super) fn hold(pid: u32) -> Option<OwnedFd> {

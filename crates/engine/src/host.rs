@@ -1,0 +1,242 @@
+//! The host: follows the recording, keeps the screen, serves clients. It can go at any moment; the next one
+//! rebuilds what it knew from the recording and the guard keeps everything that cannot be rebuilt.
+
+mod clients;
+mod follow;
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use abide_core::evidence::{Body, Hosted, Noted, Role};
+use abide_core::failure::{Code, Failure};
+use abide_core::guard::Respawn;
+use abide_core::wire::{LONGEST, Message, ToGuard, ToHost};
+use abide_sys::disk::PrivateDir;
+use abide_sys::lock::{self, Holder};
+use abide_sys::poll::{self, Interest};
+use abide_sys::signal::{self, Signals};
+use abide_sys::{clock, sock, spawn};
+
+use crate::guard::{self, Handover};
+use crate::store::{SessionDir, Writer};
+use crate::truth::Truth;
+use clients::{Clients, Wish};
+use follow::Follow;
+
+/// How a process learns that it is to be a host.
+pub(crate) const ARGUMENT: &CStr = c"__host";
+
+/// How long what was shown may wait before it is flushed to the disk.
+const FLUSH_MS: u64 = 900;
+
+/// Runs a host in this process until it is told to go or its session is over.
+///
+/// # Errors
+/// If it was not started by a guard.
+pub(crate) fn main() -> Result<(), Failure> {
+    let failed = |e: io::Error| Failure::new(Code::Internal, format!("this host cannot work: {e}"));
+    Host::bring_up().map_err(failed)?.serve();
+    Ok(())
+}
+
+struct Host {
+    evidence: Writer,
+    signals: Signals,
+    line: OwnedFd,
+    listener: OwnedFd,
+    bell: OwnedFd,
+    dir: SessionDir,
+    /// What waiters wait on, the program's outputs and the program itself: held in case the guard dies.
+    held: [OwnedFd; 4],
+    generation: u32,
+    guard: Respawn,
+    follow: Follow,
+    clients: Clients,
+    flush_at: Option<u64>,
+    going: bool,
+}
+
+impl Host {
+    fn bring_up() -> io::Result<Self> {
+        let fds = spawn::inherited(8)?;
+        let Ok([line, listener, bell, dir, waiters, first, last, pidfd]) = <[OwnedFd; 8]>::try_from(fds)
+        else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let generation = std::env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let dir = SessionDir::from_trusted(PrivateDir::from_trusted(dir));
+        let signals = Signals::of(&[signal::TERM, signal::HUP, signal::INT])?;
+        let truth = Truth::new();
+        let now = truth.now();
+        let mut evidence = dir.write(Role::Host, now.boot)?;
+        if !lock::take(evidence.file(), Holder::Host)? {
+            return Err(io::Error::other("another host is alive"));
+        }
+        let host = truth.identify(std::process::id()).map_err(|doubt| io::Error::other(doubt.says()))?;
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        // The session is served whether or not there is room to say so.
+        let _ = evidence.add(now.at, Body::Hosted(Hosted { host, generation, version }));
+        Ok(Self {
+            evidence,
+            signals,
+            line,
+            listener,
+            bell,
+            held: [waiters, first, last, pidfd],
+            generation,
+            guard: Respawn::default(),
+            follow: Follow::new(dir.recording()?)?,
+            dir,
+            clients: Clients::new(generation),
+            flush_at: None,
+            going: false,
+        })
+    }
+
+    fn serve(&mut self) {
+        self.follow_on();
+        while !self.going {
+            let mut interests = vec![
+                Interest::reading(self.signals.as_fd()),
+                Interest::reading(self.line.as_fd()),
+                Interest::reading(self.bell.as_fd()),
+                Interest::reading(self.listener.as_fd()),
+            ];
+            interests.extend(self.clients.interests());
+            let now = clock::now().boot;
+            let timeout =
+                if self.follow.lags() { Some(0) } else { self.flush_at.map(|at| at.saturating_sub(now)) };
+            let ready = poll::wait(&interests, timeout);
+            let (ours, theirs) = ready.split_at(4);
+            let theirs = theirs.to_vec();
+            if ours[0].read {
+                self.heed_signals();
+            }
+            if ours[1].read {
+                self.heed_guard();
+            }
+            sock::hush(&self.bell);
+            self.follow_on();
+            for wish in self.clients.heed(&theirs) {
+                self.grant(wish);
+            }
+            if ours[3].read {
+                self.clients.let_in(&self.listener);
+            }
+            self.flush_if_due();
+        }
+        self.evidence_note("host is going");
+    }
+
+    fn heed_signals(&mut self) {
+        while let Some(caught) = self.signals.next() {
+            if caught.number == signal::HUP {
+                self.evidence_note(&format!("host heard a hangup from pid {}; going on", caught.pid));
+            } else {
+                self.going = true;
+            }
+        }
+    }
+
+    fn heed_guard(&mut self) {
+        let mut packet = vec![0; LONGEST + 64];
+        loop {
+            match sock::take(&self.line, &mut packet) {
+                Ok(Some(0)) | Err(_) => {
+                    self.raise_guard();
+                    return;
+                }
+                Ok(None) => return,
+                Ok(Some(length)) => match ToHost::from_packet(&packet[..length]) {
+                    Some(ToHost::Applied { client, seq }) => self.clients.applied(client, seq),
+                    Some(ToHost::Answered { position }) => self.follow.answered(position),
+                    Some(ToHost::Ended) => {
+                        self.follow_on();
+                        self.clients.say_ended();
+                        self.going = true;
+                    }
+                    None => {}
+                },
+            }
+        }
+    }
+
+    /// The guard is dead, and with it nobody reads the terminal: the next one goes on where it stopped.
+    fn raise_guard(&mut self) {
+        self.catch_up();
+        let handover = Handover {
+            position: self.follow.position(),
+            answered: self.follow.answered_up_to(),
+            generation: self.generation,
+            taken: self.follow.taken().to_vec(),
+        };
+        match guard::start_again(&handover, [&self.listener, &self.bell], &self.dir, &self.held) {
+            Ok(line) => self.line = line,
+            // Without a guard there is nothing to follow; readers call the session by what they see.
+            Err(_) => self.going = true,
+        }
+    }
+
+    /// Takes in what was recorded since, shows it, and answers what the program asked.
+    fn follow_on(&mut self) {
+        let (clients, line) = (&mut self.clients, &self.line);
+        let mut answers = Vec::new();
+        let read = self.follow.on(&mut |shown| clients.show(shown), &mut |position, bytes| {
+            answers.push(ToGuard::Answer { position, bytes });
+        });
+        for answer in answers {
+            // A guard that takes nothing now is asked again by the next host.
+            let _ = sock::put(line, &answer.to_packet());
+        }
+        if read && self.flush_at.is_none() {
+            self.flush_at = Some(clock::now().boot.saturating_add(FLUSH_MS));
+        }
+    }
+
+    fn grant(&mut self, wish: Wish) {
+        match wish {
+            Wish::Input { client, seq, bytes } => self.tell_guard(&ToGuard::Input { client, seq, bytes }),
+            Wish::Resize(size) => self.tell_guard(&ToGuard::Resize(size)),
+            Wish::Mark(text) => self.tell_guard(&ToGuard::Mark(text)),
+            Wish::Paint { client } => {
+                self.catch_up();
+                let paint = self.follow.screen().view().text().into_bytes();
+                self.clients.paint(client, paint);
+            }
+            Wish::Snapshot { client } => {
+                self.catch_up();
+                let (position, frozen) = (self.follow.position(), self.follow.screen().view().text().into_bytes());
+                self.clients.snapshot(client, position, frozen);
+            }
+        }
+    }
+
+    /// Everything that was on record when the question came is taken in before it is answered.
+    fn catch_up(&mut self) {
+        self.follow_on();
+        while self.follow.lags() {
+            self.follow_on();
+        }
+    }
+
+    fn tell_guard(&mut self, word: &ToGuard) {
+        // Held back by the clients' own limits; what is not taken is resent, for it was not confirmed.
+        let _ = sock::put(&self.line, &word.to_packet());
+    }
+
+    fn flush_if_due(&mut self) {
+        let now = clock::now().boot;
+        if self.flush_at.is_none_or(|at| at > now) {
+            return;
+        }
+        self.flush_at = None;
+        self.follow.flush();
+        // The evidence is small; what it waits for is the same disk.
+        let _ = self.evidence.sync();
+    }
+
+    fn evidence_note(&mut self, text: &str) {
+        let _ = self.evidence.add(clock::now(), Body::Noted(Noted { text: text.to_owned() }));
+    }
+}

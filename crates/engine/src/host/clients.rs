@@ -1,0 +1,256 @@
+//! The host's clients: each with bounded memory, none able to slow down the host or another client.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+
+use abide_core::evidence::Size;
+use abide_core::wire::{Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
+use abide_sys::poll::{Interest, Ready};
+use abide_sys::sock;
+
+/// What may wait to be sent to one client. One that falls behind further gets a fresh picture when it is back.
+const WAITING: usize = 1 << 20;
+/// A message from a client may be this long.
+const FROM_CLIENT: usize = LONGEST + 64;
+const MOST_CLIENTS: usize = 256;
+
+/// What a client wants of the host.
+pub(super) enum Wish {
+    Input {
+        client: u64,
+        seq: u64,
+        bytes: Vec<u8>,
+    },
+    Resize(Size),
+    Mark(String),
+    /// Send this connection the whole screen.
+    Paint {
+        client: usize,
+    },
+    Snapshot {
+        client: usize,
+    },
+}
+
+pub(super) struct Clients {
+    generation: u32,
+    all: Vec<Client>,
+    next: usize,
+}
+
+struct Client {
+    /// Tells connections apart for as long as this host lives.
+    number: usize,
+    socket: OwnedFd,
+    inbox: Inbox,
+    /// The client's own number, the same over all its connections.
+    id: u64,
+    outbox: Outbox,
+    attached: Option<Attached>,
+    gone: bool,
+}
+
+struct Attached {
+    read_only: bool,
+    /// It fell behind; what is shown is not sent until it has been given the whole screen.
+    behind: bool,
+}
+
+impl Clients {
+    pub(super) const fn new(generation: u32) -> Self {
+        Self { generation, all: Vec::new(), next: 0 }
+    }
+
+    pub(super) fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
+        self.all.iter().map(|client| Interest {
+            fd: client.socket.as_fd(),
+            read: true,
+            write: !client.outbox.is_empty(),
+        })
+    }
+
+    pub(super) fn let_in(&mut self, listener: &OwnedFd) {
+        while let Some(socket) = sock::accept(listener) {
+            if self.all.len() == MOST_CLIENTS {
+                continue;
+            }
+            self.next += 1;
+            self.all.push(Client {
+                number: self.next,
+                socket,
+                inbox: Inbox::new(FROM_CLIENT),
+                id: 0,
+                outbox: Outbox::default(),
+                attached: None,
+                gone: false,
+            });
+        }
+    }
+
+    /// Sends and receives what can be, and says what the clients want. `ready` is in the order of `interests`.
+    pub(super) fn heed(&mut self, ready: &[Ready]) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        for (client, ready) in self.all.iter_mut().zip(ready) {
+            if ready.write {
+                client.push();
+            }
+            if ready.read {
+                client.pull(self.generation, &mut wishes);
+            }
+            if client.attached.as_ref().is_some_and(|attached| attached.behind) && client.outbox.is_empty() {
+                wishes.push(Wish::Paint { client: client.number });
+            }
+        }
+        self.all.retain(|client| !client.gone);
+        wishes
+    }
+
+    /// Sends what the program showed to everyone who is attached.
+    pub(super) fn show(&mut self, bytes: &[u8]) {
+        for client in &mut self.all {
+            let Some(attached) = &mut client.attached else {
+                continue;
+            };
+            if attached.behind {
+                continue;
+            }
+            if client.outbox.bytes + bytes.len() > WAITING {
+                attached.behind = true;
+                client.outbox.forget_pictures();
+                continue;
+            }
+            for piece in bytes.chunks(LONGEST) {
+                client.send(&ToClient::Output(piece.to_vec()));
+            }
+        }
+    }
+
+    pub(super) fn paint(&mut self, number: usize, picture: Vec<u8>) {
+        if let Some(client) = self.all.iter_mut().find(|client| client.number == number) {
+            if let Some(attached) = &mut client.attached {
+                attached.behind = false;
+            }
+            client.send(&ToClient::Paint(picture));
+        }
+    }
+
+    pub(super) fn snapshot(&mut self, number: usize, position: u64, frozen: Vec<u8>) {
+        if let Some(client) = self.all.iter_mut().find(|client| client.number == number) {
+            client.send(&ToClient::Snapshot { position, frozen });
+        }
+    }
+
+    pub(super) fn applied(&mut self, id: u64, seq: u64) {
+        for client in self.all.iter_mut().filter(|client| client.id == id) {
+            client.send(&ToClient::Applied { seq });
+        }
+    }
+
+    /// The last word: what still waits is sent if it can be at once.
+    pub(super) fn say_ended(&mut self) {
+        for client in &mut self.all {
+            client.send(&ToClient::Ended);
+        }
+    }
+}
+
+impl Client {
+    fn send(&mut self, message: &ToClient) {
+        let picture = matches!(message, ToClient::Output(_) | ToClient::Paint(_));
+        self.outbox.add(message.to_stream(), picture);
+        self.push();
+    }
+
+    fn push(&mut self) {
+        self.gone |= self.outbox.push(&self.socket).is_err();
+    }
+
+    fn pull(&mut self, generation: u32, wishes: &mut Vec<Wish>) {
+        let mut bytes = [0; 16 * 1024];
+        match sock::take(&self.socket, &mut bytes) {
+            Ok(Some(0)) | Err(_) => self.gone = true,
+            Ok(None) => {}
+            Ok(Some(length)) => self.inbox.feed(&bytes[..length]),
+        }
+        loop {
+            match self.inbox.take::<ToHostFromClient>() {
+                Ok(Some(message)) => self.heed(message, generation, wishes),
+                Ok(None) => return,
+                Err(_) => {
+                    self.gone = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn heed(&mut self, message: ToHostFromClient, generation: u32, wishes: &mut Vec<Wish>) {
+        let read_only = self.attached.as_ref().is_some_and(|attached| attached.read_only);
+        match message {
+            ToHostFromClient::Hello { client, .. } => {
+                self.id = client;
+                self.send(&ToClient::Welcome { version: VERSION, generation });
+            }
+            ToHostFromClient::Attach { size, read_only } => {
+                self.attached = Some(Attached { read_only, behind: true });
+                if !read_only {
+                    wishes.push(Wish::Resize(size));
+                }
+            }
+            ToHostFromClient::Input { .. } | ToHostFromClient::Resize(_) if read_only => {
+                let message = "this client is attached read-only".to_owned();
+                self.send(&ToClient::Refused { code: "read_only".to_owned(), message });
+            }
+            ToHostFromClient::Input { seq, bytes } => {
+                wishes.push(Wish::Input { client: self.id, seq, bytes })
+            }
+            ToHostFromClient::Resize(size) => wishes.push(Wish::Resize(size)),
+            ToHostFromClient::Mark(text) => wishes.push(Wish::Mark(text)),
+            ToHostFromClient::Snapshot => wishes.push(Wish::Snapshot { client: self.number }),
+        }
+    }
+}
+
+/// Messages that wait to be sent, whole ones but for the first.
+#[derive(Default)]
+struct Outbox {
+    messages: VecDeque<(Vec<u8>, bool)>,
+    /// How much of the first message has been sent.
+    sent: usize,
+    bytes: usize,
+}
+
+impl Outbox {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    fn add(&mut self, message: Vec<u8>, picture: bool) {
+        self.bytes += message.len();
+        self.messages.push_back((message, picture));
+    }
+
+    /// Drops what a fresh picture makes useless; a message that is partly sent must be sent to its end.
+    fn forget_pictures(&mut self) {
+        let begun = usize::from(self.sent > 0);
+        let kept = self.messages.drain(begun..).filter(|(_, picture)| !picture).collect::<Vec<_>>();
+        self.messages.extend(kept);
+        self.bytes = self.messages.iter().map(|(message, _)| message.len()).sum();
+    }
+
+    fn push(&mut self, socket: &OwnedFd) -> std::io::Result<()> {
+        while let Some((message, _)) = self.messages.front() {
+            let Some(sent) = sock::put(socket, &message[self.sent..])? else {
+                return Ok(());
+            };
+            self.sent += sent;
+            if self.sent == message.len() {
+                self.bytes -= message.len();
+                self.sent = 0;
+                self.messages.pop_front();
+            }
+        }
+        self.messages.shrink_to(0);
+        Ok(())
+    }
+}
