@@ -28,6 +28,11 @@ impl Output {
         Self { command, json, out: BufWriter::new(io::stdout().lock()), reader_left: false }
     }
 
+    /// Whether programs listen, not people.
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Shows an answer: the data as JSON, or the text that `write` makes of it.
     ///
     /// # Errors

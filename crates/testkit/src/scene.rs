@@ -240,8 +240,7 @@ impl Scene {
     /// A sealer closed it.
     #[must_use]
     pub fn sealed(self, status: Closing, cause: Cause) -> Self {
-        let outcome = Outcome { how: How::Lost, observed_by: Some(Observer::Sealed), cause: Some(cause) };
-        let sealed = Sealed { status, outcome, last_seen: None };
+        let sealed = Sealed { status, cause: Some(cause), last_seen: None };
         self.tell(Role::Sealer, std::process::id(), Body::Sealed(Box::new(sealed)))
     }
 

@@ -66,7 +66,12 @@ impl Verb for Args {
         let over = found.iter().filter(|session| session.verdict.status.is_terminal()).count();
         found.retain(|session| self.wants(session));
         list::sort(&mut found);
-        let views = found.iter().map(|session| SessionView::new(session, sessions.recording(&session.id)));
+        // The table does not show it, and asking costs as much as all else.
+        let recorded = template.is_some() || front.output.is_json();
+        let views = found.iter().map(|session| {
+            let recording = if recorded { sessions.recording(&session.id) } else { None };
+            SessionView::new(session, recording)
+        });
         let sources = vec![SourceView { name: "sessions", health: "ok", detail: None }];
         let data = ListView { sessions: views.collect(), sources };
         front.output.show(&data, |page| {
