@@ -101,12 +101,6 @@ impl Grid {
                 self.rows.insert(region.bottom, row);
             }
         }
-        if region.bottom < last {
-            self.rows[region.bottom].wrapped = false;
-            if let Some(before) = region.bottom.checked_sub(count.min(region.height())) {
-                self.rows[before].wrapped = false;
-            }
-        }
     }
 
     /// Moves the region's text down; what leaves at the bottom is lost.

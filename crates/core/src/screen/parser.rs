@@ -115,7 +115,8 @@ impl Parser {
     fn sequence(&mut self, bytes: &[u8], at: usize, actor: &mut impl Actor) -> usize {
         if bytes.get(at + 1) == Some(&b'[') {
             let body = &bytes[at + 2..];
-            let len = body.iter().take(LONGEST_SEQUENCE).take_while(|byte| (0x20..0x40).contains(*byte)).count();
+            let len =
+                body.iter().take(LONGEST_SEQUENCE).take_while(|byte| (0x20..0x40).contains(*byte)).count();
             if let Some(last @ 0x40..=0x7E) = body.get(len).copied()
                 && len < LONGEST_SEQUENCE
             {

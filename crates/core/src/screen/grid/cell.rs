@@ -25,8 +25,7 @@ pub enum Underline {
 }
 
 impl Underline {
-    const ALL: [Self; 6] =
-        [Self::None, Self::Single, Self::Double, Self::Curly, Self::Dotted, Self::Dashed];
+    const ALL: [Self; 6] = [Self::None, Self::Single, Self::Double, Self::Curly, Self::Dotted, Self::Dashed];
 
     /// The style that `SGR 4:n` names.
     pub(crate) fn from_number(number: u16) -> Option<Self> {
@@ -51,11 +50,9 @@ impl Attrs {
     pub(crate) const WIDE: Self = Self(1 << 8);
     /// The second of the two cells of a wide character.
     pub(crate) const TAIL: Self = Self(1 << 9);
-    /// A blank in the last column because a wide character did not fit: no part of the text.
-    pub(crate) const SPACER: Self = Self(1 << 10);
-    const UNDERLINE_SHIFT: u16 = 11;
+    const UNDERLINE_SHIFT: u16 = 10;
     const UNDERLINE: u16 = 0b111 << Self::UNDERLINE_SHIFT;
-    const LAYOUT: u16 = Self::WIDE.0 | Self::TAIL.0 | Self::SPACER.0;
+    const LAYOUT: u16 = Self::WIDE.0 | Self::TAIL.0;
     const KNOWN: u16 = Self::UNDERLINE | ((1 << Self::UNDERLINE_SHIFT) - 1);
 
     #[must_use]
@@ -139,19 +136,17 @@ pub(crate) struct Cell {
 const _: () = assert!(size_of::<Cell>() == 16);
 
 impl Cell {
-    pub(crate) const BLANK: Self = Self {
-        ch: ' ',
-        style: Style { fg: Color::Default, bg: Color::Default, attrs: Attrs(0) },
-        extra: 0,
-    };
+    pub(crate) const BLANK: Self =
+        Self { ch: ' ', style: Style { fg: Color::Default, bg: Color::Default, attrs: Attrs(0) }, extra: 0 };
 
     /// What an erasure leaves: a blank in the pen's background colour.
     pub(crate) const fn erased(style: Style) -> Self {
-        Self {
-            ch: ' ',
-            style: Style { fg: Color::Default, bg: style.bg, attrs: Attrs(0) },
-            extra: 0,
-        }
+        Self { ch: ' ', style: Style { fg: Color::Default, bg: style.bg, attrs: Attrs(0) }, extra: 0 }
+    }
+
+    /// ASCII in the default style.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.ch.is_ascii() && self.style == Style::default() && self.extra == 0
     }
 
     pub(crate) const fn is_wide(&self) -> bool {
@@ -160,10 +155,6 @@ impl Cell {
 
     pub(crate) const fn is_tail(&self) -> bool {
         self.style.attrs.has(Attrs::TAIL)
-    }
-
-    pub(crate) const fn is_spacer(&self) -> bool {
-        self.style.attrs.has(Attrs::SPACER)
     }
 
     /// The same look without its character: what remains of a wide character when its other half is overwritten.

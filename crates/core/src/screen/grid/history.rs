@@ -39,10 +39,6 @@ impl History {
         self.evicted = evicted;
     }
 
-    pub(crate) fn get(&self, index: usize) -> Option<&Packed> {
-        self.lines.get(index)
-    }
-
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Packed> + ExactSizeIterator {
         self.lines.iter()
     }
@@ -58,18 +54,11 @@ impl History {
     pub(crate) fn push_packed(&mut self, line: Packed) {
         self.bytes += line.bytes().len();
         self.lines.push_back(line);
-        while self.lines.len() > self.limit || self.bytes > self.limit * BYTES_A_LINE {
+        while self.lines.len() > self.limit || self.bytes > self.limit.saturating_mul(BYTES_A_LINE) {
             let Some(oldest) = self.lines.pop_front() else { break };
             self.bytes -= oldest.bytes().len();
             self.evicted += 1;
         }
-    }
-
-    /// Takes the newest line back.
-    pub(crate) fn pop(&mut self) -> Option<Row> {
-        let line = self.lines.pop_back()?;
-        self.bytes -= line.bytes().len();
-        Some(line.row())
     }
 
     /// Takes all lines, the oldest first, and leaves the bound and the count.

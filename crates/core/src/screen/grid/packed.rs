@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use super::super::LONGEST_SIDE;
 use super::super::bytes::{Reader, put_bytes, put_color, put_number};
-use super::super::{LONGEST_SIDE, bytes};
 use super::cell::{Attrs, Cell, Color, Extra, Link, Style};
 use super::row::Row;
 
 const WRAPPED: u8 = 1;
 const PLAIN: u8 = 1 << 1;
+const SHORT: u8 = 1 << 2;
 
 // What a run has besides its characters.
 const FG: u8 = 1;
@@ -27,8 +28,10 @@ impl Packed {
     /// A row that is continued keeps the blanks at its end: they are part of the text.
     pub(crate) fn of(row: &Row) -> Self {
         let cells = if row.wrapped { row.cells() } else { &row.cells()[..row.used()] };
-        let flags = u8::from(row.wrapped) * WRAPPED;
-        if row.is_plain() {
+        let (wrapped, short) = row.continues();
+        let flags = (u8::from(wrapped) * WRAPPED) | (u8::from(short) * SHORT);
+        // A row that once held more may be plain again; equal rows are packed alike.
+        if row.is_plain() || cells.iter().all(Cell::is_plain) {
             let mut out = Vec::with_capacity(cells.len() + 1);
             out.push(flags | PLAIN);
             out.extend(cells.iter().map(|cell| cell.ch as u8));
@@ -58,6 +61,11 @@ impl Packed {
         self.0.first().filter(|flags| **flags & PLAIN != 0).map(|_| self.0.len() - 1)
     }
 
+    /// How many cells it has.
+    pub(crate) fn cells(&self) -> usize {
+        self.plain_len().unwrap_or_else(|| self.row().cells().len())
+    }
+
     /// What was packed here is read back whole; only foreign bytes are not.
     pub(crate) fn row(&self) -> Row {
         unpack(&self.0).unwrap_or_default()
@@ -76,7 +84,7 @@ fn put_run(out: &mut Vec<u8>, row: &Row, cells: &[Cell], first: Cell) -> (usize,
     let extra = row.extra(&first).unwrap_or(&none);
     let alike = |cell: &&Cell| {
         cell.is_tail() && first.is_wide()
-            || cell.style == first.style && cell.extra == first.extra && extra.marks.is_empty()
+            || cell.style == first.style && extra.marks.is_empty() && same_extra(row, cell, &first)
     };
     let step = 1 + usize::from(first.is_wide());
     let len = (step + cells[step.min(cells.len())..].iter().take_while(alike).count()).min(cells.len());
@@ -84,8 +92,8 @@ fn put_run(out: &mut Vec<u8>, row: &Row, cells: &[Cell], first: Cell) -> (usize,
 
     let link = extra.link.as_deref();
     let Style { fg, bg, attrs } = first.style;
-    let mut tag = u8::from(fg != Color::Default) * FG | u8::from(bg != Color::Default) * BG;
-    tag |= u8::from(attrs != Attrs::default()) * ATTRS | u8::from(link.is_some()) * LINK;
+    let mut tag = (u8::from(fg != Color::Default) * FG) | (u8::from(bg != Color::Default) * BG);
+    tag |= (u8::from(attrs != Attrs::default()) * ATTRS) | (u8::from(link.is_some()) * LINK);
     tag |= u8::from(extra.underline != Color::Default) * UNDERLINE;
     tag |= u8::from(!extra.marks.is_empty()) * MARKS;
     out.push(tag);
@@ -119,13 +127,17 @@ fn put_run(out: &mut Vec<u8>, row: &Row, cells: &[Cell], first: Cell) -> (usize,
     (count, len)
 }
 
+fn same_extra(row: &Row, a: &Cell, b: &Cell) -> bool {
+    a.extra == b.extra || row.extra(a) == row.extra(b)
+}
+
 fn unpack(bytes: &[u8]) -> Option<Row> {
     let mut reader = Reader(bytes);
     let flags = reader.byte()?;
     let longest = usize::from(LONGEST_SIDE);
     let mut cells = Vec::with_capacity(reader.0.len().min(longest));
     let mut extras = Vec::new();
-    match flags & !WRAPPED {
+    match flags & !(WRAPPED | SHORT) {
         PLAIN => {
             let printable = reader.0.iter().all(|byte| (b' '..=b'~').contains(byte));
             if !printable || reader.0.len() > longest {
@@ -140,10 +152,12 @@ fn unpack(bytes: &[u8]) -> Option<Row> {
         }
         _ => return None,
     }
-    Some(Row::from_parts(cells, extras, flags & WRAPPED != 0))
+    let mut row = Row::from_parts(cells, extras);
+    (row.wrapped, row.short) = (flags & WRAPPED != 0, flags & SHORT != 0);
+    Some(row)
 }
 
-fn take_run(reader: &mut bytes::Reader<'_>, cells: &mut Vec<Cell>, extras: &mut Vec<Extra>) -> Option<()> {
+fn take_run(reader: &mut Reader<'_>, cells: &mut Vec<Cell>, extras: &mut Vec<Extra>) -> Option<()> {
     let tag = reader.byte()?;
     let has = |bit: u8| tag & bit != 0;
     let fg = if has(FG) { reader.color()? } else { Color::Default };

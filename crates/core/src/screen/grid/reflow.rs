@@ -2,11 +2,10 @@
 //! too; the cursor stays on its text, and lines move between screen and history so that it stays in sight.
 
 use super::super::Size;
-use super::cell::Style;
+use super::Grid;
 use super::history::History;
 use super::packed::Packed;
 use super::row::Row;
-use super::Grid;
 
 /// A place in the text that must stay with it: the cursor, a saved cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +82,12 @@ impl Grid {
             points.iter().map(|point| Point { row: point.row.min(used - 1) + above, ..*point }).collect();
         tracked.push(Point { row: above, col: 0, pending: false });
         if cols != self.cols {
-            let wrapping =
-                Wrapping { old_cols: self.cols, cols, out: Vec::with_capacity(lines.len()), points: &mut tracked };
+            let wrapping = Wrapping {
+                old_cols: self.cols,
+                cols,
+                out: Vec::with_capacity(lines.len()),
+                points: &mut tracked,
+            };
             lines = wrapping.run(lines);
         }
         let old_top = tracked.pop().map_or(0, |top| top.row);
@@ -149,8 +152,10 @@ impl Wrapping<'_> {
                 for line in lines {
                     let row = line.row();
                     offsets.push(text.cells().len());
-                    let spacer = row.cells().last().is_some_and(|cell| cell.is_spacer());
-                    let len = if row.wrapped { row.cells().len() - usize::from(spacer) } else { row.used() };
+                    let len = match row.continues() {
+                        (false, _) => row.used(),
+                        (true, short) => row.cells().len().saturating_sub(usize::from(short)),
+                    };
                     text.append(&row.cells()[..len], &row);
                 }
             }
@@ -190,10 +195,11 @@ impl Wrapping<'_> {
                 let end = end.min(text.cells().len());
                 row.append(&text.cells()[(*start).min(end)..end], text);
             }
-            if goes_on && row.cells().len() < self.cols {
-                row.put_spacer(self.cols - 1, Style::default());
-            }
             row.wrapped = goes_on;
+            row.short = goes_on && row.cells().len() < self.cols;
+            if goes_on {
+                row.fill_to(self.cols);
+            }
             self.out.push(Line::Row(row));
         }
     }

@@ -10,10 +10,12 @@ const LONGEST_MARKS: usize = 62;
 pub(crate) struct Row {
     /// At most as many as the grid has columns; the cells behind the last are blank.
     cells: Vec<Cell>,
-    /// None in almost every row, so a row without is a word smaller.
-    extras: Option<Box<Vec<Extra>>>,
+    /// Empty in almost every row.
+    extras: Vec<Extra>,
     /// The text goes on in the next row.
     pub wrapped: bool,
+    /// And not in the last column, which stayed blank because a wide character did not fit.
+    pub short: bool,
     /// Some cell may be other than ASCII in the default style.
     rich: bool,
 }
@@ -32,11 +34,9 @@ impl Ink<'_> {
 }
 
 impl Row {
-    pub(crate) fn from_parts(cells: Vec<Cell>, extras: Vec<Extra>, wrapped: bool) -> Self {
-        let plain = extras.is_empty()
-            && cells.iter().all(|cell| cell.ch.is_ascii() && cell.style == Style::default());
-        let extras = (!extras.is_empty()).then(|| Box::new(extras));
-        Self { cells, extras, wrapped, rich: !plain }
+    pub(crate) fn from_parts(cells: Vec<Cell>, extras: Vec<Extra>) -> Self {
+        let rich = !cells.iter().all(Cell::is_plain);
+        Self { cells, extras, rich, ..Self::default() }
     }
 
     pub(crate) fn cells(&self) -> &[Cell] {
@@ -49,12 +49,17 @@ impl Row {
 
     pub(crate) fn extra(&self, cell: &Cell) -> Option<&Extra> {
         let index = usize::from(cell.extra).checked_sub(1)?;
-        self.extras.as_ref()?.get(index)
+        self.extras.get(index)
     }
 
     /// All cells are ASCII in the default style.
     pub(crate) const fn is_plain(&self) -> bool {
         !self.rich
+    }
+
+    /// Whether the text goes on in the next row, and then whether it leaves the last column out.
+    pub(crate) const fn continues(&self) -> (bool, bool) {
+        (self.wrapped, self.wrapped && self.short)
     }
 
     /// How many cells remain when the blanks at the end are taken away.
@@ -65,8 +70,9 @@ impl Row {
     /// Makes it a row of blanks and keeps its memory.
     pub(crate) fn clear(&mut self, blank: Cell, cols: usize) {
         self.cells.clear();
-        self.extras = None;
+        self.extras.clear();
         self.wrapped = false;
+        self.short = false;
         self.rich = blank != Cell::BLANK;
         if self.rich {
             self.cells.resize(cols, blank);
@@ -82,7 +88,7 @@ impl Row {
             self.part(end);
         }
         self.rich |= !ink.is_plain();
-        let extra = ink.extra.map_or(0, |extra| self.add_extra(extra.clone()));
+        let extra = ink.extra.map_or(0, |extra| self.share_extra(extra));
         if self.cells.len() < col {
             self.cells.resize(col, Cell::BLANK);
         }
@@ -102,7 +108,7 @@ impl Row {
             self.part(col + width);
         }
         self.rich = true;
-        let extra = ink.extra.map_or(0, |extra| self.add_extra(extra.clone()));
+        let extra = ink.extra.map_or(0, |extra| self.share_extra(extra));
         if self.cells.len() < col + width {
             self.cells.resize(col + width, Cell::BLANK);
         }
@@ -116,13 +122,6 @@ impl Row {
             };
         }
         self.cells[col] = cell;
-    }
-
-    /// Marks the last column as left blank by a wide character that did not fit.
-    pub(crate) fn put_spacer(&mut self, col: usize, style: Style) {
-        let mut spacer = Cell::erased(style);
-        spacer.style.attrs = Attrs::SPACER;
-        self.erase(col, col + 1, spacer);
     }
 
     /// Adds what combines with the character in a column.
@@ -225,8 +224,8 @@ impl Row {
 
     /// The same extra as the last one, if it is the same, else a new one.
     fn share_extra(&mut self, extra: &Extra) -> u16 {
-        match self.extras.as_ref().and_then(|extras| Some((extras.len(), extras.last()?))) {
-            Some((len, last)) if last == extra => len as u16,
+        match self.extras.last() {
+            Some(last) if last == extra => self.extras.len() as u16,
             Some(_) | None => self.add_extra(extra.clone()),
         }
     }
@@ -236,30 +235,27 @@ impl Row {
         if extra.is_none() {
             return 0;
         }
-        if self.extras.as_ref().is_some_and(|extras| extras.len() >= 2 * self.cells.len() + 64) {
+        if self.extras.len() >= 2 * self.cells.len() + 64 {
             self.sweep();
         }
-        let extras = self.extras.get_or_insert_default();
-        if extras.len() >= usize::from(u16::MAX) {
+        if self.extras.len() >= usize::from(u16::MAX) {
             return 0;
         }
-        extras.push(extra);
-        extras.len() as u16
+        self.extras.push(extra);
+        self.extras.len() as u16
     }
 
     fn sweep(&mut self) {
-        let Some(old) = self.extras.take() else { return };
-        let mut new: Vec<Extra> = Vec::new();
+        let old = std::mem::take(&mut self.extras);
         let mut moved = vec![0_u16; old.len() + 1];
         for cell in &mut self.cells {
             let index = usize::from(cell.extra);
             if index > 0 && moved[index] == 0 {
-                new.push(old[index - 1].clone());
-                moved[index] = new.len() as u16;
+                self.extras.push(old[index - 1].clone());
+                moved[index] = self.extras.len() as u16;
             }
             cell.extra = moved[index];
         }
-        self.extras = (!new.is_empty()).then(|| Box::new(new));
     }
 
     /// The characters of the columns `from..to`, with their marks, the blanks at the end included.
@@ -289,7 +285,7 @@ impl PartialEq for Row {
             let (mine, theirs) = (self.cells[col], other.cells[col]);
             (mine.ch, mine.style) == (theirs.ch, theirs.style) && self.extra(&mine) == other.extra(&theirs)
         };
-        used == others && self.wrapped == other.wrapped && (0..used).all(same)
+        used == others && self.continues() == other.continues() && (0..used).all(same)
     }
 }
 

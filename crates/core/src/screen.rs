@@ -1,0 +1,181 @@
+//! Screen: the terminal that a program believes it writes to, as a value. Bytes go in, what is to be seen comes out,
+//! and with it notices: answers to the program's questions, titles, bells, marks. No I/O, no clock; what it becomes
+//! depends on the bytes and sizes alone, not on how they were cut, so live and replayed screens are equal.
+//!
+//! In short: `new(size, scrollback)`, `feed(bytes) -> Vec<Notice>`, `resize(size)`; `view()` is what a person sees,
+//! `live()` what stands behind it during a synchronized update, both give rows, cells, cursor, text and hash;
+//! `input_modes()`, `title()`, `scrollback()`; `dump()` are the bytes that bring a terminal to this screen,
+//! `reset_modes()` those that undo what the program set on it; `freeze()` and `thaw()` are the keyframe.
+//!
+//! Columns are counted as wcwidth counts them, character by character; see `act/print.rs`.
+
+mod act;
+mod bytes;
+mod cursor;
+mod dump;
+mod freeze;
+mod grid;
+mod modes;
+mod notice;
+mod palette;
+mod parser;
+mod term;
+mod title;
+mod view;
+
+pub use self::grid::cell::{Attrs, Color, Link, Style, Underline};
+pub use self::modes::{InputModes, Mouse, MouseEncoding};
+pub use self::notice::{Notice, Progress, ShellMark, Told};
+pub use self::view::{CellView, CursorView, Line, View};
+pub use crate::evidence::Size;
+
+use self::modes::Mode;
+use self::parser::Parser;
+use self::term::{Hold, Term};
+
+/// No side of a screen is longer; larger sizes are taken as this.
+pub const LONGEST_SIDE: u16 = 1000;
+/// A synchronized update that is not ended after so many bytes is shown nevertheless.
+pub const HOLD_LIMIT: u64 = 1 << 20;
+
+/// A terminal.
+#[derive(Debug, Clone)]
+pub struct Screen {
+    parser: Parser,
+    term: Term,
+}
+
+impl Screen {
+    /// An empty screen that keeps so many lines of scrollback.
+    #[must_use]
+    pub fn new(size: Size, scrollback: usize) -> Self {
+        Self { parser: Parser::default(), term: Term::new(size, scrollback) }
+    }
+
+    /// Takes what the program wrote, and gives what it told beside the screen, in order.
+    #[must_use = "notices hold the answers that the program waits for"]
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Notice> {
+        self.parser.feed(bytes, &mut self.term);
+        let term = &mut self.term;
+        term.out.fed += bytes.len() as u64;
+        term.hold.take_if(|hold| hold.until <= term.out.fed);
+        std::mem::take(&mut term.out.notices)
+    }
+
+    /// Gives it another size. Wrapped lines of the main screen are wrapped anew, the alternate screen is cut.
+    pub fn resize(&mut self, size: Size) {
+        self.term.resize(size);
+    }
+
+    #[must_use]
+    pub fn size(&self) -> Size {
+        self.term.size
+    }
+
+    /// How many bytes it was fed.
+    #[must_use]
+    pub fn fed(&self) -> u64 {
+        self.term.out.fed
+    }
+
+    /// What a person is to see: during a synchronized update what was there before it.
+    #[must_use]
+    pub fn view(&self) -> View<'_> {
+        match &self.term.hold {
+            Some(hold) => self.view_of(hold),
+            None => self.live(),
+        }
+    }
+
+    /// What the program has drawn so far, finished or not.
+    #[must_use]
+    pub fn live(&self) -> View<'_> {
+        let Term { cursor, modes, pages, .. } = &self.term;
+        View {
+            rows: pages.grid().rows(),
+            size: self.term.size,
+            cursor: self.cursor_view(cursor, modes.has(Mode::CursorVisible)),
+            alternate: pages.alternate,
+        }
+    }
+
+    /// Whether a synchronized update is under way, so that `view` and `live` may differ.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.term.hold.is_some()
+    }
+
+    fn view_of<'a>(&'a self, hold: &'a Hold) -> View<'a> {
+        View {
+            rows: hold.grid.rows(),
+            size: self.term.size,
+            cursor: self.cursor_view(&hold.cursor, hold.cursor_visible),
+            alternate: hold.alternate,
+        }
+    }
+
+    fn cursor_view(&self, cursor: &cursor::Cursor, visible: bool) -> CursorView {
+        let (row, col) = (cursor.row as u16, cursor.col as u16);
+        CursorView { row, col, visible, style: self.term.modes.cursor_style }
+    }
+
+    /// What keys, mouse and pasted text must send.
+    #[must_use]
+    pub fn input_modes(&self) -> InputModes {
+        self.term.modes.input(self.term.pages.alternate)
+    }
+
+    /// Whether the program uses the alternate screen.
+    #[must_use]
+    pub fn alternate(&self) -> bool {
+        self.term.pages.alternate
+    }
+
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.term.titles.current.window
+    }
+
+    #[must_use]
+    pub fn icon_title(&self) -> &str {
+        &self.term.titles.current.icon
+    }
+
+    /// How many lines of scrollback there are, and how many there were and are no more.
+    #[must_use]
+    pub fn scrollback_len(&self) -> (usize, u64) {
+        (self.term.pages.history.len(), self.term.pages.history.evicted())
+    }
+
+    /// The lines of the scrollback, the oldest first.
+    pub fn scrollback(&self) -> impl DoubleEndedIterator<Item = Line> + ExactSizeIterator {
+        self.term.pages.history.iter().map(|line| Line(line.row()))
+    }
+
+    /// The text to be seen, a line a row.
+    #[must_use]
+    pub fn visible_text(&self) -> String {
+        self.view().text()
+    }
+
+    /// The hash of the text to be seen; see `View::hash`.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        self.view().hash()
+    }
+}
+
+/// Equal in all that a program or a person can see, and in the scrollback. How long the stream was, which character
+/// came last, and how long a synchronized update may still last are no part of it.
+impl PartialEq for Screen {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.term, &other.term);
+        self.parser == other.parser
+            && (a.size, a.cursor, a.saved, a.region) == (b.size, b.cursor, b.saved, b.region)
+            && (0..a.cols()).all(|col| a.tabs.has(col) == b.tabs.has(col))
+            && (&a.modes, &a.titles, &a.palette) == (&b.modes, &b.titles, &b.palette)
+            && (&a.link, a.pages.alternate) == (&b.link, b.pages.alternate)
+            && (&a.pages.main, &a.pages.alt) == (&b.pages.main, &b.pages.alt)
+            && self.scrollback().eq(other.scrollback())
+    }
+}

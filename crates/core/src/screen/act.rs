@@ -1,0 +1,122 @@
+//! Act: what the pieces of the stream do to the terminal. Controls and escapes stand here, the rest one level down.
+
+mod answer;
+mod csi;
+mod edit;
+mod osc;
+mod print;
+mod sgr;
+mod switch;
+
+pub(crate) use sgr::sgr_text;
+
+use super::cursor::Charset;
+use super::grid::cell::Cell;
+use super::modes::Mode;
+use super::notice::Told;
+use super::parser::Actor;
+use super::parser::params::Params;
+use super::term::Term;
+
+impl Actor for Term {
+    #[inline]
+    fn ascii(&mut self, text: &[u8]) {
+        self.print_ascii(text);
+    }
+
+    #[inline]
+    fn character(&mut self, ch: char) {
+        self.print(ch);
+    }
+
+    #[inline]
+    fn control(&mut self, byte: u8, end: usize) {
+        self.last.joining = false;
+        match byte {
+            0x07 => self.tell(end, Told::Bell),
+            0x08 => {
+                self.cursor.col = self.cursor.col.saturating_sub(1);
+                self.cursor.pending = false;
+            }
+            0x09 => self.tab(1),
+            0x0A..=0x0C => {
+                self.index();
+                self.cursor.pending = false;
+                if self.modes.has(Mode::NewLine) {
+                    self.cursor.col = 0;
+                }
+            }
+            0x0D => {
+                self.cursor.col = 0;
+                self.cursor.pending = false;
+            }
+            0x0E => self.cursor.shifted = true,
+            0x0F => self.cursor.shifted = false,
+            _ => {}
+        }
+    }
+
+    fn escape(&mut self, before: &[u8], last: u8, _end: usize) {
+        self.last.joining = false;
+        match (before, last) {
+            (b"", b'7') => self.save_cursor(),
+            (b"", b'8') => self.restore_cursor(),
+            (b"", b'=') => self.modes.switches.put(Mode::AppKeypad, true),
+            (b"", b'>') => self.modes.switches.put(Mode::AppKeypad, false),
+            (b"", b'D') => {
+                self.index();
+                self.cursor.pending = false;
+            }
+            (b"", b'E') => {
+                self.index();
+                self.jump(self.cursor.row, 0);
+            }
+            (b"", b'M') => {
+                self.reverse_index();
+                self.cursor.pending = false;
+            }
+            (b"", b'H') => self.tabs.put(self.cursor.col, true),
+            (b"", b'c') => self.reset(),
+            (b"(", set) => self.cursor.sets[0] = Charset::from_byte(set),
+            (b")", set) => self.cursor.sets[1] = Charset::from_byte(set),
+            (b"#", b'8') => self.align(),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn csi(&mut self, params: &Params, last: u8, end: usize) {
+        self.last.joining = false;
+        self.control_sequence(params, last, end);
+    }
+
+    fn osc(&mut self, text: &[u8], bell: bool, end: usize) {
+        self.system_command(text, bell, end);
+    }
+
+    fn dcs(&mut self, text: &[u8], end: usize) {
+        self.device_control(text, end);
+    }
+}
+
+impl Term {
+    /// To the next tab stops. As in xterm and tmux, a wrap that is pending stays so.
+    fn tab(&mut self, count: usize) {
+        for _ in 0..count.min(self.cols()) {
+            self.cursor.col = self.tabs.after(self.cursor.col, self.cols());
+        }
+    }
+
+    /// DECALN: the screen full of E.
+    fn align(&mut self) {
+        let cols = self.cols();
+        let full = vec![b'E'; cols];
+        self.region = super::grid::Region::whole(self.size);
+        self.jump(0, 0);
+        for row in 0..self.rows() {
+            let row = self.pages.grid_mut().row_mut(row);
+            row.clear(Cell::BLANK, cols);
+            row.put_ascii(0, &full, super::grid::row::Ink { style: Default::default(), extra: None });
+        }
+    }
+}

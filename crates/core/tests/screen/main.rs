@@ -1,0 +1,4 @@
+//! The screen: tables a feature, laws that hold for any bytes, and recorded programs against another emulator.
+
+mod common;
+mod laws;
