@@ -1,12 +1,15 @@
 //! The verbs. A new one is a file below this folder, its `mod` line and its line in the table.
 
+mod attach;
 mod demo;
 mod doctor;
 mod inspect;
+mod logs;
 mod ls;
 mod run;
 mod schema;
 mod signal;
+mod snapshot;
 mod stop;
 mod version;
 mod wait;
@@ -97,6 +100,9 @@ verbs! {
     "wait" wait Wait,
     "stop" stop Stop,
     "signal" signal Signal,
+    "attach" attach Attach,
+    "logs" logs Logs,
+    "snapshot" snapshot Snapshot,
     "ls" ls Ls,
     "inspect" inspect Inspect,
     "why" why Why,

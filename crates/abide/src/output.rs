@@ -51,6 +51,31 @@ impl Output {
         self.put(page.text().as_bytes())
     }
 
+    /// Shows one line of many: an object of its own, or the text that `write` makes of it.
+    ///
+    /// # Errors
+    /// As `show`.
+    pub(crate) fn line<D: Serialize>(
+        &mut self,
+        data: &D,
+        write: impl FnOnce(&mut Page),
+    ) -> Result<(), Failure> {
+        self.show(data, write)
+    }
+
+    /// Passes on the very bytes.
+    ///
+    /// # Errors
+    /// As `show`.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.put(bytes)
+    }
+
+    /// Whether anybody still reads.
+    pub(crate) const fn has_reader(&self) -> bool {
+        !self.reader_left
+    }
+
     /// A remark for people beside the answer. Programs do not get it.
     pub(crate) fn remark(&self, text: &str) {
         if !self.json {

@@ -22,6 +22,17 @@ pub(crate) fn instant(text: &str, now: i64) -> Result<i64, Failure> {
     if wall > now { Err(bad("is yet to come")) } else { Ok(wall) }
 }
 
+/// The instant that a text means, where a duration alone means that long ago.
+///
+/// # Errors
+/// As `instant`.
+pub(crate) fn since(text: &str, now: i64) -> Result<i64, Failure> {
+    match duration_ms(text.trim()).and_then(|ms| i64::try_from(ms).ok()) {
+        Some(ms) => Ok(now.saturating_sub(ms)),
+        None => instant(text, now),
+    }
+}
+
 /// `-10m`, `10m ago`.
 fn before(text: &str, now: i64) -> Option<i64> {
     let text = text.trim();

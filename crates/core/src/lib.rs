@@ -7,6 +7,8 @@ pub mod guard;
 pub mod id;
 pub mod identity;
 pub mod moment;
+pub mod passage;
+pub mod plain;
 pub mod recording;
 pub mod screen;
 pub mod status;

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{Body, Hosted, Noted, Role};
 use abide_core::failure::{Code, Failure};
-use abide_core::guard::Respawn;
+use abide_core::verdict::is_closed;
 use abide_core::wire::{LONGEST, Message, ToGuard, ToHost};
 use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
@@ -29,6 +29,8 @@ pub(crate) const ARGUMENT: &CStr = c"__host";
 
 /// How long what was shown may wait before it is flushed to the disk.
 const FLUSH_MS: u64 = 900;
+/// How many lines of scrollback an attaching terminal is given.
+const PAINTED_SCROLLBACK: usize = 1_000;
 
 /// Runs a host in this process until it is told to go or its session is over.
 ///
@@ -50,7 +52,6 @@ struct Host {
     /// What waiters wait on, the program's outputs and the program itself: held in case the guard dies.
     held: [OwnedFd; 4],
     generation: u32,
-    guard: Respawn,
     follow: Follow,
     clients: Clients,
     flush_at: Option<u64>,
@@ -85,7 +86,6 @@ impl Host {
             bell,
             held: [waiters, first, last, pidfd],
             generation,
-            guard: Respawn::default(),
             follow: Follow::new(dir.recording()?)?,
             dir,
             clients: Clients::new(generation),
@@ -155,6 +155,7 @@ impl Host {
                         self.follow_on();
                         self.clients.say_ended();
                         self.going = true;
+                        return;
                     }
                     None => {}
                 },
@@ -165,6 +166,11 @@ impl Host {
     /// The guard is dead, and with it nobody reads the terminal: the next one goes on where it stopped.
     fn raise_guard(&mut self) {
         self.catch_up();
+        if is_closed(&self.dir.read().evidence()) {
+            self.clients.say_ended();
+            self.going = true;
+            return;
+        }
         let handover = Handover {
             position: self.follow.position(),
             answered: self.follow.answered_up_to(),
@@ -201,12 +207,12 @@ impl Host {
             Wish::Mark(text) => self.tell_guard(&ToGuard::Mark(text)),
             Wish::Paint { client } => {
                 self.catch_up();
-                let paint = self.follow.screen().view().text().into_bytes();
+                let paint = self.follow.picture(PAINTED_SCROLLBACK);
                 self.clients.paint(client, paint);
             }
             Wish::Snapshot { client } => {
                 self.catch_up();
-                let (position, frozen) = (self.follow.position(), self.follow.screen().view().text().into_bytes());
+                let (position, frozen) = (self.follow.position(), self.follow.screen().freeze());
                 self.clients.snapshot(client, position, frozen);
             }
         }

@@ -1,14 +1,18 @@
 //! The shell around the core, behind one door: `Sessions`. Fronts know nothing else of it.
 
+mod attach;
+mod client;
 pub mod doctor;
 mod drill;
 mod find;
 mod guard;
 mod host;
 pub mod launch;
+mod logs;
 mod names;
 pub mod recording;
 mod seal;
+mod snapshot;
 mod stop;
 pub mod store;
 mod truth;
@@ -17,15 +21,18 @@ mod wait;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use abide_core::evidence::Survivor;
+use abide_core::evidence::{Size, Survivor};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
 use abide_core::verdict::Now;
 
 pub use abide_sys::signal as signals;
+pub use attach::Left;
 pub use drill::Target;
 pub use launch::Request;
+pub use logs::Shown;
 pub use seal::Sealing;
+pub use snapshot::{Snapshot, Source};
 pub use truth::{Features, Session, Truth};
 pub use wait::Until;
 
@@ -138,6 +145,38 @@ impl Sessions {
         drill::kill(&self.truth, session, target)
     }
 
+    /// Gives what a session showed, piece by piece, as long as `shown` wants more; with `follow` until it is over.
+    ///
+    /// # Errors
+    /// If there is no recording to read.
+    pub fn logs(
+        &self,
+        session: &Session,
+        follow: bool,
+        shown: &mut impl FnMut(Shown<'_>) -> bool,
+    ) -> Result<(), Failure> {
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        logs::logs(&self.truth, home, session, follow, shown)
+    }
+
+    /// The screen of a session: from its host, or replayed where there is none or it does not answer.
+    ///
+    /// # Errors
+    /// If there is no recording to read.
+    pub fn snapshot(&self, session: &Session) -> Result<Snapshot, Failure> {
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        snapshot::snapshot(home, session)
+    }
+
+    /// Lets this terminal show a session and type into it, until one of the two is left.
+    ///
+    /// # Errors
+    /// If the session has no host, or there is no terminal.
+    pub fn attach(&self, session: &Session, read_only: bool) -> Result<Left, Failure> {
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        attach::attach(home, session, read_only)
+    }
+
     /// Sends a signal to a session's program.
     ///
     /// # Errors
@@ -208,6 +247,13 @@ fn ask_all(truth: &Truth, home: &Home, ids: &[SessionId]) -> Vec<Session> {
 }
 
 impl Session {
+    /// The terminal's size at the launch; of a program on pipes, what a terminal usually has.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        let launched = self.evidence.beginning.launched.as_ref();
+        launched.and_then(|told| told.body.size).unwrap_or(Size { cols: 80, rows: 24 })
+    }
+
     /// It has ended, or nothing that can still happen would tell how.
     #[must_use]
     pub fn is_over(&self) -> bool {

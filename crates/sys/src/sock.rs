@@ -24,6 +24,7 @@ pub fn listen_below(dir: &PrivateDir, name: &str) -> io::Result<OwnedFd> {
     let socket = stream()?;
     bind(&socket, &address(dir, name)?)?;
     listen(&socket, WAITING)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
     Ok(socket)
 }
 

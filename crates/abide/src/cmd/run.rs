@@ -8,15 +8,16 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
 use abide_engine::{Request, Session, Until, launch};
 
-use super::{Front, Verb, wait};
+use super::{Front, Verb, attach, wait};
 use crate::show::session::SessionView;
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
+  abide run -- claude                           attaches; ctrl-\\ twice detaches, the program goes on
   abide run -d -- claude -p 'fix the tests'     prints the ID; the program outlives this terminal
   abide run -d --name nightly -- make release   with a name to speak of it
   abide run --wait -- cargo test                waits and exits with the program's code
-  abide run -d --no-tty --timeout 2h -- ./job   on pipes instead of a terminal, two hours at most";
+  abide run -d --no-tty --timeout 2h -- ./sync  on pipes instead of a terminal, two hours at most";
 
 /// Run a program in a session that outlives terminal, connection and launcher
 #[derive(Debug, clap::Args)]
@@ -65,11 +66,7 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        if !self.detach && !self.wait {
-            return Err(Failure::new(Code::Usage, "attaching is not built yet")
-                .hint("use `run -d` to return at once, or `run --wait` to wait for the end"));
-        }
-        let waits = self.wait;
+        let (waits, detached) = (self.wait, self.detach);
         let mut sessions = front.sessions()?;
         let session = sessions.run(self.request()?)?;
         if let Some(failed) = &session.evidence.closing.exec_failed {
@@ -81,6 +78,9 @@ impl Verb for Args {
             front.output.remark(&format!("abide: session {}", session.id));
             let ended = sessions.wait(std::slice::from_ref(&session.id), Until::All, None);
             return wait::answer(front, &ended, None, false);
+        }
+        if !detached && session.verdict.status.has_live_host() {
+            return attach::attach(front, &sessions, &session, false);
         }
         show(front, &sessions, &session)?;
         Ok(session.verdict.codes.wait.filter(|_| session.evidence.closing.exec_failed.is_some()).unwrap_or(0))

@@ -3,44 +3,62 @@
 use std::fs::File;
 use std::io;
 
-use abide_core::evidence::Size;
-use abide_core::recording::{Kind, Start, parse_resize};
+use abide_core::passage::Passage;
+use abide_core::recording::{Entry, Kind};
 use abide_core::screen::{Screen, Told};
 
 use crate::recording::{Found, Reader};
+use crate::snapshot::Replayed;
 
-/// Lines of scrollback kept live; older ones are in the recording.
-const SCROLLBACK: usize = 1_000;
 /// How many pieces are taken in before anyone else is heard.
 const PIECES_A_TURN: u32 = 4;
+/// How many clients' numbers are remembered.
+const CLIENTS: usize = 64;
 
 pub(super) struct Follow {
     reader: Reader,
     sync: File,
-    screen: Screen,
-    /// How many bytes of output the screen has taken in.
-    position: u64,
+    lags: bool,
+    mind: Mind,
+}
+
+/// What the recording makes of a host.
+struct Mind {
+    replayed: Replayed,
     /// Queries up to here have been answered, by this host or one before it.
     answered: u64,
-    lags: bool,
     /// The last number of each client that a guard took, as far as it is on record.
     taken: Vec<(u64, u64)>,
+    /// What attached terminals may get of the output.
+    passage: Passage,
 }
 
 impl Follow {
     pub(super) fn new(recording: File) -> io::Result<Self> {
         let sync = recording.try_clone()?;
         let reader = Reader::new(recording, 0)?;
-        let screen = Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK);
-        Ok(Self { reader, sync, screen, position: 0, answered: 0, lags: true, taken: Vec::new() })
+        let mind =
+            Mind { replayed: Replayed::new(), answered: 0, taken: Vec::new(), passage: Passage::default() };
+        Ok(Self { reader, sync, lags: true, mind })
     }
 
     pub(super) const fn screen(&self) -> &Screen {
-        &self.screen
+        &self.mind.replayed.screen
     }
 
     pub(super) const fn position(&self) -> u64 {
-        self.position
+        self.mind.replayed.position
+    }
+
+    /// The bytes that show the screen on an attaching terminal, without the sequence that is not whole yet:
+    /// that one passes as a whole when it is.
+    pub(super) fn picture(&self, scrollback: usize) -> Vec<u8> {
+        let mut picture = self.screen().dump(scrollback);
+        let held = self.mind.passage.held();
+        if picture.ends_with(held) {
+            picture.truncate(picture.len() - held.len());
+        }
+        picture
     }
 
     /// Whether there is more on record than was taken in.
@@ -49,15 +67,15 @@ impl Follow {
     }
 
     pub(super) const fn answered_up_to(&self) -> u64 {
-        self.answered
+        self.mind.answered
     }
 
     pub(super) fn taken(&self) -> &[(u64, u64)] {
-        &self.taken
+        &self.mind.taken
     }
 
     pub(super) fn answered(&mut self, position: u64) {
-        self.answered = self.answered.max(position);
+        self.mind.answered = self.mind.answered.max(position);
     }
 
     /// Waits until what was shown is on the disk.
@@ -72,41 +90,10 @@ impl Follow {
         shown: &mut impl FnMut(&[u8]),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) -> bool {
-        let (screen, position, answered) = (&mut self.screen, &mut self.position, &mut self.answered);
-        let taken = &mut self.taken;
+        let mind = &mut self.mind;
         let mut take = |found: Found<'_>| {
-            let Found::Entry(entry) = found else {
-                return;
-            };
-            match entry.kind {
-                Kind::Start => {
-                    let start = abide_core::evidence::frame::body_from_line::<Start>(entry.payload);
-                    if let Some(size) = start.ok().and_then(|start| start.size) {
-                        screen.resize(size);
-                    }
-                }
-                Kind::Output | Kind::Errors => {
-                    let base = entry.position;
-                    let fed = screen.fed();
-                    for notice in screen.feed(entry.payload) {
-                        let asked_at = base + (notice.at - fed);
-                        if let Told::Answer(bytes) = notice.what
-                            && asked_at > *answered
-                        {
-                            *answered = asked_at;
-                            answer(asked_at, bytes);
-                        }
-                    }
-                    *position = base + entry.payload.len() as u64;
-                    shown(entry.payload);
-                }
-                Kind::Resize => {
-                    if let Some(size) = parse_resize(entry.payload) {
-                        screen.resize(size);
-                    }
-                }
-                Kind::Input | Kind::Hidden => note_taken(taken, entry.payload),
-                Kind::Answer | Kind::Mark | Kind::Cut => {}
+            if let Found::Entry(entry) = found {
+                mind.take(&entry, shown, answer);
             }
         };
         let mut any = false;
@@ -123,17 +110,38 @@ impl Follow {
     }
 }
 
-/// How many clients' numbers are remembered.
-const CLIENTS: usize = 64;
-
-fn note_taken(taken: &mut Vec<(u64, u64)>, payload: &[u8]) {
-    let number =
-        |at: usize| payload.get(at..at + 8).map(|b| b.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
-    if let (Some(client), Some(seq)) = (number(0), number(8)) {
-        taken.retain(|(known, _)| *known != client);
-        if taken.len() == CLIENTS {
-            taken.remove(0);
+impl Mind {
+    fn take(
+        &mut self,
+        entry: &Entry<'_>,
+        shown: &mut impl FnMut(&[u8]),
+        answer: &mut impl FnMut(u64, Vec<u8>),
+    ) {
+        for notice in self.replayed.take(entry) {
+            if let Told::Answer(bytes) = notice.what
+                && notice.at > self.answered
+            {
+                self.answered = notice.at;
+                answer(notice.at, bytes);
+            }
         }
-        taken.push((client, seq));
+        match entry.kind {
+            Kind::Output | Kind::Errors => shown(&self.passage.pass(entry.payload)),
+            Kind::Input | Kind::Hidden => self.note_taken(entry.payload),
+            Kind::Start | Kind::Answer | Kind::Resize | Kind::Mark | Kind::Cut => {}
+        }
+    }
+
+    fn note_taken(&mut self, payload: &[u8]) {
+        let number = |at: usize| {
+            payload.get(at..at + 8).map(|bytes| bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)))
+        };
+        if let (Some(client), Some(seq)) = (number(0), number(8)) {
+            self.taken.retain(|(known, _)| *known != client);
+            if self.taken.len() == CLIENTS {
+                self.taken.remove(0);
+            }
+            self.taken.push((client, seq));
+        }
     }
 }

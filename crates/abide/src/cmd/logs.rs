@@ -1,0 +1,155 @@
+//! `abide logs`: what a session showed.
+
+use std::collections::VecDeque;
+
+use abide_core::failure::Failure;
+use abide_core::plain::Plain;
+use abide_engine::Shown;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Front, Verb};
+use crate::show::page::Tone;
+use crate::show::time::Time;
+use crate::when;
+
+const EXAMPLES: &str = "Examples:
+  abide logs k3v9q2zr            everything it showed, as plain lines
+  abide logs -f --tail 20 build  the last lines, then what comes, until the end
+  abide logs --since 10m nightly what it showed in the last ten minutes
+  abide logs --raw @last         the very bytes, escape sequences included";
+
+/// Show what a session showed
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(
+    after_help = "Plain lines drop escape sequences; for programs that draw on the screen use `snapshot`. \
+    With --json: one object a line."
+)]
+pub(crate) struct Args {
+    /// Go on until the session is over
+    #[arg(short, long)]
+    follow: bool,
+    /// Only the last lines
+    #[arg(long, value_name = "LINES", conflicts_with = "raw")]
+    tail: Option<usize>,
+    /// Only what was shown since: a time, or a duration back from now
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    since: Option<String>,
+    /// The very bytes, with everything a terminal would obey
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+    /// ID, name, unique prefix or @last
+    #[arg(value_name = "ID")]
+    session: String,
+}
+
+/// One line of what was shown, or a place that cannot be shown.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "LogLine")]
+pub(crate) struct LineView<'a> {
+    at: Option<Time>,
+    #[schemars(extend("enum" = ["output", "errors", "damage", "cut"]))]
+    kind: &'static str,
+    text: &'a str,
+}
+
+impl Verb for Args {
+    type Data = LineView<'static>;
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let sessions = front.sessions()?;
+        let session = sessions.find(&self.session)?;
+        let since = self.since.map(|text| when::since(&text, sessions.now().at.wall)).transpose()?;
+        let plain = [Plain::default(), Plain::default()];
+        let tail = self.tail.map(|lines| (lines, VecDeque::new()));
+        let mut lines = Lines { front, plain, since, raw: self.raw, tail, failure: None };
+        sessions.logs(&session, self.follow, &mut |shown| lines.take(shown))?;
+        lines.end()?;
+        Ok(0)
+    }
+}
+
+/// Makes lines of what was shown, and shows them.
+struct Lines<'a> {
+    front: &'a mut Front,
+    /// Output and errors make lines of their own.
+    plain: [Plain; 2],
+    since: Option<i64>,
+    raw: bool,
+    /// How many of the last lines are wanted, and those that may be among them.
+    tail: Option<(usize, VecDeque<Line>)>,
+    failure: Option<Failure>,
+}
+
+struct Line {
+    wall: Option<i64>,
+    kind: &'static str,
+    text: String,
+}
+
+impl Lines<'_> {
+    /// True as long as somebody listens.
+    fn take(&mut self, shown: Shown<'_>) -> bool {
+        match shown {
+            Shown::Output { wall, .. } if self.since.is_some_and(|since| wall < since) => {}
+            Shown::Output { bytes, .. } if self.raw => self.failure = self.front.output.raw(bytes).err(),
+            Shown::Output { wall, errors, bytes } => {
+                let kind = if errors { "errors" } else { "output" };
+                let mut texts = Vec::new();
+                self.plain[usize::from(errors)].feed(bytes, &mut |line| texts.push(line.to_owned()));
+                texts.into_iter().for_each(|text| self.add(Line { wall: Some(wall), kind, text }));
+            }
+            Shown::Damage { offset, length } => {
+                let text = format!("{length} bytes of the recording at byte {offset} cannot be read");
+                self.add(Line { wall: None, kind: "damage", text });
+            }
+            Shown::Cut(why) => {
+                let text = format!("the recording was cut here: {why}");
+                self.add(Line { wall: None, kind: "cut", text });
+            }
+            Shown::CaughtUp => self.let_go_of_tail(),
+        }
+        self.failure.is_none() && self.front.output.has_reader()
+    }
+
+    fn add(&mut self, line: Line) {
+        match &mut self.tail {
+            Some((wanted, kept)) => {
+                kept.push_back(line);
+                if kept.len() > *wanted {
+                    kept.pop_front();
+                }
+            }
+            None => self.put(&line),
+        }
+    }
+
+    fn let_go_of_tail(&mut self) {
+        for line in self.tail.take().map(|(_, kept)| kept).unwrap_or_default() {
+            self.put(&line);
+        }
+    }
+
+    fn put(&mut self, line: &Line) {
+        let view = LineView { at: line.wall.map(Time), kind: line.kind, text: &line.text };
+        let put = self.front.output.line(&view, |page| {
+            let tone = if line.kind == "damage" || line.kind == "cut" { Tone::Warn } else { Tone::Plain };
+            page.put(tone, &line.text).end();
+        });
+        self.failure = self.failure.take().or(put.err());
+    }
+
+    /// The lines that have no end are lines too.
+    fn end(mut self) -> Result<(), Failure> {
+        for (index, kind) in ["output", "errors"].into_iter().enumerate() {
+            let mut last = None;
+            self.plain[index].finish(&mut |line| last = Some(line.to_owned()));
+            if let Some(text) = last {
+                self.add(Line { wall: None, kind, text });
+            }
+        }
+        self.let_go_of_tail();
+        self.failure.map_or(Ok(()), Err)
+    }
+}

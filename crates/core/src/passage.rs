@@ -1,0 +1,239 @@
+//! What of a program's output may reach an attached terminal: everything but the questions, for the host has
+//! answered those. Sequences and characters pass whole or not yet, so that nobody joins in the middle of one.
+
+/// Longer sequences pass unexamined: no question is that long.
+const HELD: usize = 4096;
+
+const ESC: u8 = 0x1b;
+const ENQUIRY: u8 = 0x05;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Nothing,
+    /// After ESC.
+    Escape,
+    /// `ESC [` and what follows.
+    Control,
+    /// OSC, DCS, APC, PM or SOS: up to BEL or ST.
+    Text,
+    /// The same, after an ESC in it.
+    TextEscape,
+    /// A character of so many more bytes.
+    Character(u8),
+}
+
+/// Holds back what is not whole.
+#[derive(Debug, Clone)]
+pub struct Passage {
+    within: Within,
+    held: Vec<u8>,
+}
+
+impl Default for Passage {
+    fn default() -> Self {
+        Self { within: Within::Nothing, held: Vec::new() }
+    }
+}
+
+impl Passage {
+    /// What may pass now that these bytes came.
+    #[must_use]
+    pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut passed = Vec::with_capacity(bytes.len());
+        for &byte in bytes {
+            self.step(byte, &mut passed);
+        }
+        passed
+    }
+
+    /// What is held back.
+    #[must_use]
+    pub fn held(&self) -> &[u8] {
+        &self.held
+    }
+
+    fn step(&mut self, byte: u8, passed: &mut Vec<u8>) {
+        let next = match (self.within, byte) {
+            (Within::Nothing, ENQUIRY) => return,
+            (Within::Nothing | Within::Character(_), ESC) => {
+                passed.append(&mut self.held);
+                Some(Within::Escape)
+            }
+            (Within::Nothing, 0xC2..=0xDF) => Some(Within::Character(1)),
+            (Within::Nothing, 0xE0..=0xEF) => Some(Within::Character(2)),
+            (Within::Nothing, 0xF0..=0xF4) => Some(Within::Character(3)),
+            (Within::Nothing, _) => None,
+            (Within::Character(more), 0x80..=0xBF) if more > 1 => Some(Within::Character(more - 1)),
+            (Within::Character(_), _) => None,
+            (Within::Escape, b'[') => Some(Within::Control),
+            (Within::Escape, b']' | b'P' | b'_' | b'^' | b'X') => Some(Within::Text),
+            (Within::Escape, 0x20..=0x2F | ESC) => Some(Within::Escape),
+            (Within::Escape, _) => None,
+            (Within::Control, 0x40..=0x7E | 0x18 | 0x1A) => None,
+            (Within::Control, ESC) => Some(Within::Escape),
+            (Within::Control, _) => Some(Within::Control),
+            (Within::Text | Within::TextEscape, 0x07 | 0x18 | 0x1A) | (Within::TextEscape, b'\\') => None,
+            (Within::Text | Within::TextEscape, ESC) => Some(Within::TextEscape),
+            (Within::Text | Within::TextEscape, _) => Some(Within::Text),
+        };
+        self.held.push(byte);
+        match next {
+            Some(within) => {
+                self.within = within;
+                if self.held.len() > HELD {
+                    passed.append(&mut self.held);
+                }
+            }
+            None => {
+                let question = is_question(self.within, &self.held);
+                self.within = Within::Nothing;
+                if question {
+                    self.held.clear();
+                } else {
+                    passed.append(&mut self.held);
+                }
+            }
+        }
+    }
+}
+
+fn is_question(within: Within, sequence: &[u8]) -> bool {
+    match within {
+        Within::Control => sequence.strip_prefix(b"\x1b[").is_some_and(control_asks),
+        Within::Text | Within::TextEscape => text_asks(sequence),
+        Within::Escape => sequence == b"\x1bZ",
+        Within::Nothing | Within::Character(_) => false,
+    }
+}
+
+/// DA, DSR, DECRQM, XTVERSION, the kitty keyboard's flags, window reports.
+fn control_asks(body: &[u8]) -> bool {
+    let Some((&last, parameters)) = body.split_last() else {
+        return false;
+    };
+    match last {
+        b'c' => true,
+        b'n' => !parameters.starts_with(b">"),
+        b'p' => parameters.ends_with(b"$"),
+        b'q' => parameters.starts_with(b">"),
+        b'u' => parameters.starts_with(b"?"),
+        b't' => {
+            let first = parameters.split(|&b| b == b';').next().unwrap_or_default();
+            matches!(first, b"11" | b"13" | b"14" | b"15" | b"16" | b"18" | b"19" | b"20" | b"21")
+        }
+        b'x' => !parameters.contains(&b'$'),
+        _ => false,
+    }
+}
+
+/// Colours and clipboard (`?` in the place of a value), DECRQSS, XTGETTCAP.
+fn text_asks(sequence: &[u8]) -> bool {
+    let body = sequence.get(2..).unwrap_or_default();
+    let body = body.strip_suffix(b"\x1b\\").or_else(|| body.strip_suffix(b"\x07")).unwrap_or(body);
+    match sequence.get(1) {
+        Some(b']') => {
+            let mut fields = body.split(|&b| b == b';');
+            let number = fields.next().unwrap_or_default();
+            let colour =
+                matches!(number, b"4" | b"5" | b"10" | b"11" | b"12" | b"13" | b"14" | b"17" | b"19" | b"52");
+            colour && fields.any(|field| field == b"?")
+        }
+        Some(b'P') => body.starts_with(b"$q") || body.starts_with(b"+q"),
+        Some(_) | None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn through(bytes: &[u8]) -> Vec<u8> {
+        Passage::default().pass(bytes)
+    }
+
+    #[test]
+    fn questions_do_not_pass_and_everything_around_them_does() {
+        let questions: [&[u8]; 18] = [
+            b"\x1b[c",
+            b"\x1b[0c",
+            b"\x1b[>c",
+            b"\x1b[=c",
+            b"\x1b[5n",
+            b"\x1b[6n",
+            b"\x1b[?6n",
+            b"\x1b[?2026$p",
+            b"\x1b[>q",
+            b"\x1b[?u",
+            b"\x1b[18t",
+            b"\x1b]11;?\x07",
+            b"\x1b]10;?\x1b\\",
+            b"\x1b]4;1;?\x07",
+            b"\x1bP$qm\x1b\\",
+            b"\x1bP+q544e\x1b\\",
+            b"\x05",
+            b"\x1bZ",
+        ];
+        for question in questions {
+            let stream = [b"a\x1b[1m", question, "é".as_bytes()].concat();
+            assert_eq!(
+                through(&stream),
+                [b"a\x1b[1m", "é".as_bytes()].concat(),
+                "{}",
+                question.escape_ascii()
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_question_passes_unchanged() {
+        let statements: [&[u8]; 12] = [
+            b"plain\r\n",
+            b"\x1b[31;1mred\x1b[m",
+            b"\x1b[2;5H",
+            b"\x1b[?1049h",
+            b"\x1b]0;title\x07",
+            b"\x1b[8;24;80t",
+            b"\x1b]11;#000000\x07",
+            b"\x1b[ q",
+            b"\x1b[2 q",
+            b"\x1b[>1u",
+            b"\x1b(0lqk\x1b(B",
+            "日本🎉".as_bytes(),
+        ];
+        for statement in statements {
+            assert_eq!(through(statement), statement, "{}", statement.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn what_is_cut_anywhere_passes_as_a_whole_and_as_the_same_bytes() {
+        let stream = "a\x1b[31mé\x1b]0;t\x07\x1b[6n日\x1b]52;c;Zm9v\x1b\\z".as_bytes();
+        let whole = through(stream);
+        for cut in 0..=stream.len() {
+            let mut passage = Passage::default();
+            let first = passage.pass(&stream[..cut]);
+            let second = passage.pass(&stream[cut..]);
+            assert_eq!([first.clone(), second].concat(), whole, "cut at {cut}");
+            assert!(std::str::from_utf8(&first).is_ok(), "no half character at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_without_end_is_not_held_for_ever() {
+        let mut passage = Passage::default();
+        let long = [b"\x1b]52;c;".as_slice(), &vec![b'A'; 3 * HELD]].concat();
+        let passed = passage.pass(&long);
+        assert!(passed.len() >= 2 * HELD);
+        let rest = passage.pass(b"\x07z");
+        assert_eq!([passed, rest].concat(), [long.as_slice(), b"\x07z"].concat());
+    }
+
+    #[test]
+    fn bytes_that_are_no_characters_pass_too() {
+        let wild: Vec<u8> = (0..=255).filter(|&b| b != ENQUIRY && b != ESC).collect();
+        let mut passage = Passage::default();
+        let mut passed = passage.pass(&wild);
+        passed.extend(passage.pass(b"."));
+        assert_eq!(passed, [wild.as_slice(), b"."].concat());
+    }
+}

@@ -1,0 +1,145 @@
+//! A client's side of a host: speaks, hears, and comes back by itself when the host is replaced.
+//! What was typed and not confirmed is typed again; the guard takes each number once.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use abide_core::evidence::Size;
+use abide_core::wire::{Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
+use abide_sys::poll::{self, Interest};
+use abide_sys::{clock, sock};
+
+use crate::store::SessionDir;
+
+/// A picture of a large screen with scrollback may be this long.
+const FROM_HOST: usize = 16 << 20;
+/// How much may be typed that is not confirmed yet.
+const UNCONFIRMED: usize = 256 * 1024;
+
+pub(crate) struct Client {
+    dir: SessionDir,
+    socket: OwnedFd,
+    inbox: Inbox,
+    /// The same over all connections of this client.
+    number: u64,
+    seq: u64,
+    unconfirmed: VecDeque<(u64, Vec<u8>)>,
+    unconfirmed_bytes: usize,
+    attached: Option<(Size, bool)>,
+}
+
+impl Client {
+    /// Connects to whoever serves the session, or waits in line for the next host.
+    pub(crate) fn connect(dir: SessionDir) -> io::Result<Self> {
+        let socket = dir.connect()?;
+        let number = u64::from_le_bytes(clock::random_bytes::<8>()?);
+        let client = Self {
+            dir,
+            socket,
+            inbox: Inbox::new(FROM_HOST),
+            number,
+            seq: 0,
+            unconfirmed: VecDeque::new(),
+            unconfirmed_bytes: 0,
+            attached: None,
+        };
+        client.say(&ToHostFromClient::Hello { version: VERSION, client: number })?;
+        Ok(client)
+    }
+
+    pub(crate) fn attach(&mut self, size: Size, read_only: bool) -> io::Result<()> {
+        self.attached = Some((size, read_only));
+        self.say(&ToHostFromClient::Attach { size, read_only })
+    }
+
+    pub(crate) fn resize(&mut self, size: Size) -> io::Result<()> {
+        if let Some((known, _)) = &mut self.attached {
+            *known = size;
+        }
+        self.say(&ToHostFromClient::Resize(size))
+    }
+
+    /// Whether more may be typed before something is confirmed.
+    pub(crate) const fn takes_input(&self) -> bool {
+        self.unconfirmed_bytes < UNCONFIRMED
+    }
+
+    pub(crate) fn input(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for piece in bytes.chunks(LONGEST / 2) {
+            self.seq += 1;
+            self.unconfirmed_bytes += piece.len();
+            self.unconfirmed.push_back((self.seq, piece.to_vec()));
+            self.say(&ToHostFromClient::Input { seq: self.seq, bytes: piece.to_vec() })?;
+        }
+        Ok(())
+    }
+
+    /// What the host said. An error means that the host is gone.
+    pub(crate) fn hear(&mut self) -> io::Result<Vec<ToClient>> {
+        let mut bytes = vec![0; 64 * 1024];
+        match sock::take(&self.socket, &mut bytes)? {
+            Some(0) => return Err(io::ErrorKind::ConnectionReset.into()),
+            Some(length) => self.inbox.feed(&bytes[..length]),
+            None => {}
+        }
+        let mut heard = Vec::new();
+        while let Some(message) = self.inbox.take().map_err(|_| io::ErrorKind::InvalidData)? {
+            if let ToClient::Applied { seq } = message {
+                self.confirm(seq);
+            }
+            heard.push(message);
+        }
+        Ok(heard)
+    }
+
+    fn confirm(&mut self, seq: u64) {
+        while let Some((first, bytes)) = self.unconfirmed.front() {
+            if *first > seq {
+                return;
+            }
+            self.unconfirmed_bytes -= bytes.len();
+            self.unconfirmed.pop_front();
+        }
+    }
+
+    /// Connects again after the host is gone, and says everything again that was not confirmed.
+    pub(crate) fn come_back(&mut self) -> io::Result<()> {
+        self.socket = self.dir.connect()?;
+        self.inbox = Inbox::new(FROM_HOST);
+        self.say(&ToHostFromClient::Hello { version: VERSION, client: self.number })?;
+        if let Some((size, read_only)) = self.attached {
+            self.say(&ToHostFromClient::Attach { size, read_only })?;
+        }
+        for (seq, bytes) in self.unconfirmed.clone() {
+            self.say(&ToHostFromClient::Input { seq, bytes })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn ask_snapshot(&mut self) -> io::Result<()> {
+        self.say(&ToHostFromClient::Snapshot)
+    }
+
+    /// Says it all, waiting for room where there is none.
+    fn say(&self, message: &ToHostFromClient) -> io::Result<()> {
+        let bytes = message.to_stream();
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match sock::put(&self.socket, &bytes[sent..])? {
+                Some(more) => sent += more,
+                None => {
+                    let _ =
+                        poll::wait(&[Interest { fd: self.socket.as_fd(), read: false, write: true }], None);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Client {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
