@@ -15,11 +15,13 @@ mod version;
 mod wait;
 mod why;
 
+use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use abide_core::failure::Failure;
 use abide_engine::Sessions;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::args::{self, Cli};
 use crate::output::Output;
@@ -41,6 +43,24 @@ pub(crate) trait Verb {
     /// Whether it exits with a program's code, so that its own failures must keep out of the way.
     fn passes_on_a_code(&self) -> bool {
         false
+    }
+}
+
+/// The data of a verb that answers in one of two forms.
+#[derive(Debug)]
+pub(crate) struct OneOf<A, B>(PhantomData<(A, B)>);
+
+impl<A: JsonSchema, B: JsonSchema> JsonSchema for OneOf<A, B> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Or{}", A::schema_name(), B::schema_name()).into()
+    }
+
+    fn json_schema(made: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [made.subschema_for::<A>(), made.subschema_for::<B>()] })
     }
 }
 

@@ -48,7 +48,7 @@ fn on_calendar(text: &str, now: &Zoned) -> Option<i64> {
     }
     let date_time = text.parse::<DateTime>().ok().filter(|_| text.contains(':'));
     let local = date_time.or_else(|| Some(now.date().to_datetime(text.parse::<Time>().ok()?)))?;
-    Some(local.to_zoned(now.time_zone().clone()).ok()?.timestamp().as_millisecond())
+    Some(Timestamp::from(local.to_zoned(now.time_zone().clone()).ok()?).as_millisecond())
 }
 
 /// A duration such as `90s`, `1h30m` or `250ms`, in ms.

@@ -8,8 +8,13 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
 use abide_engine::{Request, Session, Until, launch};
 
+<<<<<<< Updated upstream
 use super::{Front, Verb, attach, wait};
+=======
+use super::{Front, OneOf, Verb, wait};
+>>>>>>> Stashed changes
 use crate::show::session::SessionView;
+use crate::show::wait::WaitView;
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -59,7 +64,8 @@ pub(crate) struct Args {
 }
 
 impl Verb for Args {
-    type Data = SessionView<'static>;
+    /// The session, or with `--wait` what `wait` answers.
+    type Data = OneOf<SessionView<'static>, WaitView<'static>>;
 
     fn passes_on_a_code(&self) -> bool {
         !self.detach
