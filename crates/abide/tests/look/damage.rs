@@ -1,0 +1,111 @@
+//! Damaged records: that session says so with the place, every other one is told, and nothing is rewritten.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use abide_core::evidence::How;
+use abide_testkit::scene::Scene;
+use serde_json::Value;
+
+use crate::common::{Stage, proof, word};
+
+/// A session with other bytes as its evidence.
+fn damage(stage: &Stage, id: &str, bytes: &[u8]) -> Scene {
+    let scene = stage.over(id);
+    set(&scene.evidence(), bytes);
+    scene
+}
+
+#[test]
+fn whatever_stands_in_a_record_the_others_are_told_and_nothing_is_written() {
+    let stage = Stage::new();
+    let sound = stage.over("sound000").ended(How::Exited { code: 3 });
+    let whole = sound.bytes();
+    let mut garbage: Vec<u8> = (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    garbage[0] = b'x';
+    let cases: [(&str, Vec<u8>, &str); 6] = [
+        ("empty000", Vec::new(), "the file is empty at byte 0"),
+        ("garbage0", garbage, "not a frame at byte 0"),
+        ("zeroes00", vec![0; 10 << 20], "line longer than any fact at byte 0, 10485760 bytes"),
+        ("newlines", vec![b'\n'; 10 << 20], "the file is empty at byte 0"),
+        ("newer000", newer(&whole), "written in schema 2, and this abide reads schema 1 at byte 1"),
+        ("flipped0", flipped(&whole), "checksum does not match at byte 1"),
+    ];
+    let scenes: Vec<Scene> = cases.iter().map(|(id, bytes, _)| damage(&stage, id, bytes)).collect();
+    let listed = stage.listed();
+    assert_eq!(listed.len(), cases.len() + 1);
+    for (id, _, says) in &cases {
+        let session = stage.inspect(id);
+        assert_eq!(session["status"], "unknown", "{id}: {session}");
+        assert_eq!((&session["exit_code"], &session["wait_code"]), (&Value::Null, &Value::Null), "{id}");
+        assert!(proof(&session).contains(says), "{id}: {}", proof(&session));
+        assert!(stage.text(&["why", id]).contains(says), "{id}");
+    }
+    let entry = listed.iter().find(|session| session["id"] == "sound000").unwrap();
+    assert_eq!((&entry["status"], &entry["exit_code"]), (&"exited".into(), &3.into()));
+    let doctor = stage.abide.run(&["doctor", "--fix", "--json"]);
+    assert_eq!(doctor.code(), Some(1), "damage is bad: {doctor:?}");
+    assert_eq!(doctor.json()["data"]["healthy"], false);
+    for (scene, (_, bytes, _)) in scenes.iter().zip(&cases) {
+        assert_eq!(&scene.bytes(), bytes, "{} was rewritten", scene.id());
+    }
+    assert_eq!(sound.bytes(), whole);
+}
+
+/// The outcome stands in the slot and in the log, as a guard writes it: so wherever the log is cut, the code is the
+/// real one or none.
+#[test]
+fn a_record_cut_anywhere_never_yields_another_code() {
+    let stage = Stage::new();
+    let scene = stage.over("cut00000").ended_in_slot(How::Exited { code: 3 }).ended(How::Exited { code: 3 });
+    let whole = scene.bytes();
+    let frames = (0..whole.len()).filter(|&at| whole[at] == b'\n').flat_map(|at| [at, at + 1]);
+    let mut cuts: Vec<usize> = (0..whole.len()).step_by(41).chain(frames).collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    for cut in cuts {
+        set(&scene.evidence(), &whole[..cut]);
+        let session = stage.inspect(scene.id());
+        let told = (word(&session["status"]), session["exit_code"].as_u64());
+        let true_or_unknown = told == ("exited".to_owned(), Some(3)) || told == ("unknown".to_owned(), None);
+        assert!(true_or_unknown, "cut at {cut} of {}: {session}", whole.len());
+        assert_eq!(scene.bytes(), &whole[..cut], "reading wrote");
+    }
+}
+
+#[test]
+fn a_record_without_slot_and_end_is_not_taken_for_lost() {
+    let stage = Stage::new();
+    let scene = stage.over("noslot00");
+    std::fs::remove_file(scene.dir().join("outcome")).unwrap();
+    let session = stage.inspect(scene.id());
+    assert_eq!(session["status"], "unknown", "{session}");
+    assert!(proof(&session).contains("the outcome file is missing"), "{session}");
+}
+
+fn set(path: &Path, bytes: &[u8]) {
+    let file = OpenOptions::new().write(true).truncate(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).expect("the evidence can be changed");
+}
+
+/// The first frame as a later abide would write it, and nothing behind it.
+fn newer(whole: &[u8]) -> Vec<u8> {
+    let line = whole[1..].split(|&b| b == b'\n').next().expect("a line");
+    let json = String::from_utf8(line[9..].to_vec()).expect("JSON").replacen("\"v\":1", "\"v\":2", 1);
+    format!("\n{:08x} {json}\n", crc32(json.as_bytes())).into_bytes()
+}
+
+/// The first frame with one bit wrong, and nothing behind it.
+fn flipped(whole: &[u8]) -> Vec<u8> {
+    let end = whole[1..].iter().position(|&b| b == b'\n').expect("a line") + 2;
+    let mut bytes = whole[..end].to_vec();
+    bytes[40] ^= 1;
+    bytes
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0_u32, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)))
+    })
+}

@@ -1,0 +1,217 @@
+//! The text and the JSON of each verb, word for word. Text may change; then these change with it, on purpose.
+
+use abide_core::evidence::{Body, Ended, How, Observer, Outcome, Resources, Role, Survivor};
+use abide_core::identity::Identity;
+use abide_core::moment::Moment;
+use abide_testkit::scene::{Scene, before_reboot, dead, launch};
+use serde_json::json;
+
+use crate::common::{Stage, data, served};
+
+/// A session of an earlier boot, told at fixed times: all that is said of it is known beforehand.
+fn nightly(stage: &Stage) -> (Scene, Identity) {
+    let gone = before_reboot(&dead());
+    let mut launched = launch("k3v9q2zr", &gone);
+    launched.name = Some("nightly".into());
+    launched.argv = ["make", "release", "-j", "a b"].map(String::from).to_vec();
+    launched.labels = [("team".to_owned(), "core".to_owned()), ("tier".to_owned(), "1".to_owned())].into();
+    let scene = stage.scene("k3v9q2zr").on_boot_of(&gone).at(Moment { wall: 1_700_000_000_000, boot: 5_000 });
+    (scene.guarded(&gone).launched_as(launched).hosted(&gone).started(&gone), gone)
+}
+
+fn ended(scene: Scene, gone: &Identity) -> Scene {
+    let outcome = Outcome { how: How::Exited { code: 3 }, observed_by: Some(Observer::Guard), cause: None };
+    let resources = Resources { wall_ms: 61_000, user_ms: 1500, system_ms: 20, peak_kib: 2048 };
+    let survivors = vec![Survivor { process: *gone, command: "tail -f log".into() }];
+    let ended = Ended { outcome, resources: Some(resources), survivors };
+    let at = scene.next_at();
+    let scene = scene.at(Moment { wall: at.wall + 61_000, boot: at.boot + 61_000 });
+    scene.tell(Role::Guard, gone.pid, Body::Ended(Box::new(ended)))
+}
+
+#[test]
+fn inspect_shows_everything_there_is() {
+    let stage = Stage::new();
+    let (scene, gone) = nightly(&stage);
+    let _scene = ended(scene, &gone);
+    let text = stage.text(&["inspect", "nightly"]);
+    let (ago, pid) = (text.split(['(', ')']).nth(1).unwrap(), gone.pid);
+    assert!(ago.ends_with("d ago"));
+    let expected = format!(
+        "k3v9q2zr is exited 3
+  name       nightly
+  command    make release -j 'a b'
+  directory  /srv/app
+  labels     team=core tier=1
+  started    2023-11-14 22:13:20 ({ago})
+  ended      2023-11-14 22:14:21
+  uptime     1m 1s
+  outcome    exited with code 3, observed by guard
+  used       1m 1s in all, 1s user, 20ms system, 2.0 MiB at most
+  program    {pid} dead
+  guard      {pid} dead
+  host       {pid} dead, generation 1, version 0.1.0
+  survivor   {pid} tail -f log
+  screen     80x24, replay
+  because    the end of the program was observed and recorded
+"
+    );
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn inspect_prints_every_field_as_json() {
+    let stage = Stage::new();
+    let (scene, gone) = nightly(&stage);
+    let _scene = ended(scene, &gone);
+    let process = json!({ "pid": gone.pid, "liveness": "dead", "qualifier": null });
+    let guard = format!("guard:{}@0a1b2c3d", gone.pid);
+    let host = format!("host:{}@0a1b2c3d", gone.pid);
+    let pid = gone.pid;
+    let expected = json!({
+        "id": "k3v9q2zr", "name": "nightly", "status": "exited", "stopping": false,
+        "argv": ["make", "release", "-j", "a b"], "cwd": "/srv/app", "labels": { "team": "core", "tier": "1" },
+        "started_at": "2023-11-14T22:13:20.003Z", "ended_at": "2023-11-14T22:14:21.004Z", "uptime_ms": 61_000,
+        "exit_code": 3, "wait_code": 3,
+        "outcome": {
+            "kind": "exited", "code": 3, "signal": null, "core": null, "observed_by": "guard", "cause": null
+        },
+        "declared": null,
+        "processes": { "guard": process, "host": process, "program": process },
+        "host": { "generation": 1, "version": "0.1.0" },
+        "turn": "unknown", "attention": "none", "stuck_since": null, "agent": null,
+        "screen": { "cols": 80, "rows": 24, "source": "replay", "title": null },
+        "recording": { "path": null, "bytes": null, "complete": null },
+        "resources": { "wall_ms": 61_000, "user_ms": 1500, "system_ms": 20, "peak_kib": 2048 },
+        "survivors": [{ "pid": pid, "command": "tail -f log" }],
+        "because": [
+            { "fact": "launched", "witness": guard, "at": "2023-11-14T22:13:20.001Z",
+              "says": "launched make release -j a b" },
+            { "fact": "guarded", "witness": guard, "at": "2023-11-14T22:13:20.000Z",
+              "says": format!("guard {pid} took over") },
+            { "fact": "hosted", "witness": host, "at": "2023-11-14T22:13:20.002Z",
+              "says": format!("host {pid} of generation 1") },
+            { "fact": "started", "witness": guard, "at": "2023-11-14T22:13:20.003Z",
+              "says": format!("program {pid} runs /usr/bin/make") },
+            { "fact": "ended", "witness": guard, "at": "2023-11-14T22:14:21.004Z",
+              "says": "exited with code 3" },
+        ],
+    });
+    let told = stage.inspect("nightly");
+    assert_eq!(told, expected, "{told:#}");
+}
+
+#[test]
+fn why_names_the_rule_and_lists_the_proof() {
+    let stage = Stage::new();
+    let (scene, gone) = nightly(&stage);
+    let scene = scene.bytes_added(b"\ngarbage\n");
+    let text = stage.text(&["why", "night"]);
+    let pid = gone.pid;
+    let offset = scene.bytes().len() - "garbage\n".len();
+    let now = text.lines().last().unwrap()[2..25].to_owned();
+    let wide = format!("guard:{pid}@0a1b2c3d").len();
+    let expected = format!(
+        "k3v9q2zr (nightly) is unknown: no end is on record, but the record is damaged and may have held one
+rule damaged
+
+  2023-11-14 22:13:20.001  guard:{pid}@0a1b2c3d  launched  launched make release -j a b
+  2023-11-14 22:13:20.000  guard:{pid}@0a1b2c3d  guarded   guard {pid} took over
+  2023-11-14 22:13:20.002  host:{pid}@0a1b2c3d   hosted    host {pid} of generation 1
+  2023-11-14 22:13:20.003  guard:{pid}@0a1b2c3d  started   program {pid} runs /usr/bin/make
+  {now}  {:wide$}  damage    not a frame at byte {offset}, 7 bytes
+  {now}  {:wide$}  dead      program {pid} is dead: the machine has been rebooted since
+  {now}  {:wide$}  dead      guard {pid} is dead: the machine has been rebooted since
+  {now}  {:wide$}  dead      host {pid} is dead: the machine has been rebooted since
+",
+        "reader", "kernel", "kernel", "kernel"
+    );
+    assert_eq!(text, expected);
+    let why = data(stage.abide.json(&["why", "night"]));
+    let keys: Vec<&String> = why.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["because", "id", "rule", "status"]);
+    assert_eq!(
+        (&why["rule"], &why["because"][0]["witness"]),
+        (&"damaged".into(), &format!("guard:{pid}@0a1b2c3d").into())
+    );
+}
+
+#[test]
+fn ls_is_a_table_and_formats_as_asked() {
+    let stage = Stage::new();
+    let gone = before_reboot(&dead());
+    let wall = abide_sys::clock::now().wall - 180_500;
+    let told =
+        |id: &str, later: i64| stage.scene(id).on_boot_of(&gone).at(Moment { wall: wall + later, boot: 1 });
+    let (one, _) = nightly(&stage);
+    let _one = one.ended(How::Signaled { signal: 9, core: false });
+    let _two = served(told("exited00", 0), &gone).ended(How::Exited { code: 0 });
+    let _three = served(told("lost0000", 100), &gone);
+    let text = stage.text(&["ls", "-a"]);
+    let ago = text.lines().last().unwrap().split_whitespace().nth(5).unwrap().to_owned();
+    let pad = ago.len() + " ago".len();
+    let expected = format!(
+        "ID        NAME     STATUS            {:pad$}  COMMAND
+lost0000  -        lost, reboot      {:pad$}  make test
+exited00  -        exited 0          {:pad$}  make test
+k3v9q2zr  nightly  exited, signal 9  {ago} ago  make release -j 'a b'
+",
+        "STARTED", "3m ago", "3m ago"
+    );
+    assert_eq!(text, expected);
+    let format = "{{.id}}\\t{{ .outcome.signal }}|{{.labels.team}}|{{.argv}}|{{.stopping}}";
+    let lines = stage.text(&["ls", "-a", "--format", format]);
+    let expected = "lost0000\t||[\"make\",\"test\"]|false
+exited00\t||[\"make\",\"test\"]|false
+k3v9q2zr\t9|core|[\"make\",\"release\",\"-j\",\"a b\"]|false
+";
+    assert_eq!(lines, expected);
+    let empty = stage.abide.run(&["ls"]);
+    assert_eq!((empty.code(), empty.stdout.as_str()), (Some(0), ""));
+    assert_eq!(empty.stderr, "no sessions; `abide ls -a` shows those that are over\n");
+}
+
+#[test]
+fn doctor_has_a_line_for_each_check() {
+    let stage = Stage::new();
+    let _lost = stage.over("lost0000");
+    let home = stage.path();
+    let text = stage.text(&["doctor"]);
+    let expected = format!(
+        "✓ home: {} is private
+✓ machine id: readable
+✓ boot id: readable
+",
+        home.display()
+    );
+    assert!(text.starts_with(&expected), "{text}");
+    let expected = "sessions: 1 found
+! seal: session lost0000 is over and not sealed: program, guard and host are dead and no end is on record
+    fix: abide doctor --fix
+";
+    assert!(text.ends_with(expected), "{text}");
+    let checks = data(stage.abide.json(&["doctor"]));
+    assert_eq!(checks["healthy"], true);
+    let seal = checks["checks"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        *seal,
+        json!({
+            "name": "seal", "health": "weak", "session": "lost0000", "code": null, "fix": "abide doctor --fix",
+            "detail": "session lost0000 is over and not sealed: program, guard and host are dead and no end is on record",
+        })
+    );
+}
+
+#[test]
+fn version_is_one_line_and_json_knows_more() {
+    let stage = Stage::new();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(stage.text(&["version"]), format!("abide {version}\n"));
+    assert_eq!(stage.text(&["--version"]), format!("abide {version}\n"));
+    let data = data(stage.abide.json(&["version"]));
+    assert_eq!(
+        (&data["version"], &data["schemas"]),
+        (&version.into(), &json!({ "json": "abide/1", "evidence": 1 }))
+    );
+    assert_eq!(data["kernel"]["boot_id"], true);
+}

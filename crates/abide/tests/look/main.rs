@@ -1,0 +1,12 @@
+//! What the commands that look say, held against evidence that the test wrote and processes that it knows.
+
+mod common;
+mod damage;
+mod golden;
+mod places;
+mod safety;
+mod schema;
+mod sealing;
+mod statuses;
+mod truth;
+mod usage;

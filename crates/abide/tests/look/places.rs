@@ -1,0 +1,157 @@
+//! Homes and session directories that are not to be trusted, and users who may not ask.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use abide_core::evidence::How;
+use abide_testkit::{Ran, ScratchDir};
+
+use crate::common::{Stage, data, proof};
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("we made it");
+}
+
+fn tree(path: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).expect("we made it") {
+        let path = entry.expect("we made it").path();
+        let meta = fs::symlink_metadata(&path).expect("we made it");
+        let bytes = if meta.is_file() { fs::read(&path).expect("we made it") } else { Vec::new() };
+        if meta.is_dir() {
+            found.extend(tree(&path));
+        }
+        found.push((path, meta.permissions().mode(), bytes));
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_home_that_is_not_ours_alone_is_refused_with_the_reason() {
+    let stage = Stage::new();
+    let _scene = stage.over("exited00").ended(How::Exited { code: 0 });
+    let link = stage.home.around().join("link");
+    symlink(stage.path(), &link).unwrap();
+    let before = tree(&stage.path());
+    let with_slash = PathBuf::from(format!("{}/", link.display()));
+    for home in [link.clone(), with_slash, link.join(".")] {
+        for verb in
+            [&["ls"][..], &["inspect", "exited00"], &["why", "exited00"], &["run", "-d", "--", "true"]]
+        {
+            let ran =
+                stage.abide.at(&home).run(&[verb[..1].to_vec(), vec!["--json"], verb[1..].to_vec()].concat());
+            let answer = ran.json();
+            assert_eq!(
+                (ran.code(), &answer["error"]["code"]),
+                (Some(1), &"unsafe_home".into()),
+                "{verb:?} {ran:?}"
+            );
+            assert!(answer["error"]["message"].as_str().unwrap().contains("it is a link"), "{answer}");
+        }
+    }
+    mode(&stage.path(), 0o770);
+    let ran = stage.abide.run(&["ls"]);
+    assert_eq!(ran.code(), Some(1));
+    assert!(
+        ran.stderr.starts_with("abide: home ") && ran.stderr.contains("others may write to it (mode 770)")
+    );
+    assert!(ran.stderr.contains("hint: chmod go-w "), "{ran:?}");
+    let doctor = stage.abide.run(&["doctor", "--fix"]);
+    assert_eq!(doctor.code(), Some(1), "{doctor:?}");
+    assert!(doctor.stdout.starts_with("✗ home: ") && doctor.stdout.contains("fix: chmod go-w"), "{doctor:?}");
+    mode(&stage.path(), 0o700);
+    assert_eq!(tree(&stage.path()), before, "something was touched");
+}
+
+#[test]
+fn a_session_directory_that_is_not_ours_alone_is_unknown_and_the_others_are_told() {
+    let stage = Stage::new();
+    let sound = stage.over("sound000").ended(How::Exited { code: 3 });
+    let open = stage.over("open0000").ended(How::Exited { code: 3 });
+    mode(open.dir(), 0o777);
+    symlink(sound.dir(), stage.path().join("sessions/linked00")).unwrap();
+    assert_eq!(stage.listed().len(), 3);
+    for id in ["linked00", "open0000"] {
+        let session = stage.inspect(id);
+        assert_eq!(session["status"], "unknown", "{session}");
+        assert!(proof(&session).contains("the directory is a link, or not ours alone"), "{session}");
+    }
+    assert_eq!(stage.inspect("sound000")["exit_code"], 3);
+}
+
+/// Root can become anyone; who is not root cannot be another user, and then there is nothing to ask.
+#[test]
+fn another_user_gets_a_permission_error_and_never_a_death() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let stage = Stage::new();
+    let _scene = stage.over("lost0000");
+    let tools = ScratchDir::new();
+    let exe = tools.join("abide");
+    fs::copy(env!("CARGO_BIN_EXE_abide"), &exe).unwrap();
+    mode(tools.path(), 0o755);
+    let as_nobody = |args: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&exe).args(args);
+        Ran::of(command.arg("--home").arg(stage.path()))
+    };
+    let ask = || {
+        for verb in
+            [&["ls", "-a", "--json"][..], &["inspect", "--json", "lost0000"], &["why", "--json", "lost0000"]]
+        {
+            let ran = as_nobody(verb);
+            assert_eq!(
+                (ran.code(), &ran.json()["error"]["code"]),
+                (Some(1), &"permission".into()),
+                "{ran:?}"
+            );
+        }
+    };
+    ask();
+    mode(stage.home.around().path(), 0o755);
+    ask();
+    mode(&stage.path(), 0o755);
+    ask();
+}
+
+#[test]
+fn a_home_that_does_not_exist_has_no_sessions_and_is_not_made() {
+    let stage = Stage::new();
+    assert_eq!(data(stage.abide.json(&["ls"]))["sessions"], serde_json::json!([]));
+    let ran = stage.abide.run(&["inspect", "k3v9q2zr"]);
+    assert_eq!(
+        (ran.code(), ran.stderr.as_str()),
+        (Some(3), "abide: no session `k3v9q2zr`\nhint: `abide ls -a` lists all sessions\n")
+    );
+    assert!(stage.text(&["doctor"]).contains("does not exist yet"));
+    assert!(!stage.path().exists());
+}
+
+#[test]
+fn the_home_is_the_flag_or_the_variable_or_below_the_users_state() {
+    let stage = Stage::new();
+    let around = stage.home.around();
+    let below =
+        |dir: &str, home: &str| drop(abide_testkit::scene::Scene::new(&around.join(dir), home).removed());
+    below("flag", "flag0000");
+    below("variable", "variable");
+    below("xdg/abide", "xdgstate");
+    below(".local/state/abide", "default0");
+    let listed = |flag: Option<&str>, variables: &[(&str, PathBuf)]| {
+        let mut command = stage.abide.command(&["ls", "-aq"]);
+        command.env_remove("ABIDE_HOME").envs(variables.iter().map(|(name, value)| (name, value)));
+        command.args(flag.map(|dir| format!("--home={}", around.join(dir).display())));
+        Ran::of(&mut command).stdout
+    };
+    let home = ("ABIDE_HOME", around.join("variable"));
+    let xdg = ("XDG_STATE_HOME", around.join("xdg"));
+    assert_eq!(listed(Some("flag"), &[home.clone(), xdg.clone()]), "flag0000\n");
+    assert_eq!(listed(None, &[home, xdg.clone()]), "variable\n");
+    assert_eq!(listed(None, &[xdg]), "xdgstate\n");
+    assert_eq!(listed(None, &[("XDG_STATE_HOME", "relative".into())]), "default0\n");
+    assert_eq!(listed(None, &[]), "default0\n");
+}

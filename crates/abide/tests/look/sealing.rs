@@ -1,0 +1,117 @@
+//! Sealing, by the real binary: once, whoever tries at the same time or dies in the middle of it.
+
+use std::path::Path;
+
+use abide_core::evidence::How;
+use abide_testkit::deadline::until;
+use abide_testkit::namespace::unshare;
+use abide_testkit::scene::{Scene, dead};
+use abide_testkit::{Ran, Running};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{Stage, served};
+
+const SESSIONS: usize = 250;
+const ROUNDS: usize = 4;
+const SEALERS: usize = 4;
+
+fn lost(stage: &Stage, round: usize) -> Vec<Scene> {
+    let gone = dead();
+    (0..SESSIONS).map(|n| served(stage.scene(&format!("r{round:02}n{n:04}")), &gone)).collect()
+}
+
+fn seals(scene: &Scene) -> usize {
+    String::from_utf8(scene.bytes()).expect("facts are text").matches("\"fact\":\"sealed\"").count()
+}
+
+fn mended(ran: &Ran) -> usize {
+    assert_eq!(ran.code(), Some(0), "{ran:?}");
+    let answer = ran.json();
+    let checks = answer["data"]["checks"].as_array().expect("checks");
+    checks.iter().filter(|check| check["health"] == "mended").count()
+}
+
+#[test]
+fn of_many_sealers_at_once_exactly_one_closes_a_session() {
+    for round in 0..ROUNDS {
+        let stage = Stage::new();
+        let scenes = lost(&stage, round);
+        let fix = || stage.abide.run(&["doctor", "--fix", "--json"]);
+        let look = || stage.abide.run(&["ls", "-a", "--json"]);
+        let ran: Vec<Ran> = std::thread::scope(|scope| {
+            let sealers: Vec<_> = (0..SEALERS).map(|_| scope.spawn(fix)).collect();
+            let looker = scope.spawn(look);
+            let listed = looker.join().unwrap().json();
+            let sessions = listed["data"]["sessions"].as_array().unwrap();
+            assert!(sessions.iter().all(|session| session["status"] == "lost"), "{listed}");
+            sealers.into_iter().map(|sealer| sealer.join().unwrap()).collect()
+        });
+        assert_eq!(ran.iter().map(mended).sum::<usize>(), SESSIONS);
+        let sealed: Vec<Vec<u8>> = scenes.iter().map(Scene::bytes).collect();
+        assert!(scenes.iter().all(|scene| seals(scene) == 1));
+        assert_eq!(mended(&fix()), 0);
+        assert!(scenes.iter().zip(&sealed).all(|(scene, bytes)| scene.bytes() == *bytes), "bytes changed");
+    }
+}
+
+#[test]
+fn a_killed_sealer_leaves_nothing_that_counts_twice() {
+    let stage = Stage::new();
+    let scenes = lost(&stage, 0);
+    let mut sealer = Running::start(&mut stage.abide.command(&["doctor", "--fix"]));
+    until("a session is sealed", || scenes.iter().any(|scene| seals(scene) == 1));
+    sealer.signal(Signal::KILL);
+    sealer.reap();
+    let left = scenes.iter().filter(|scene| seals(scene) == 0).count();
+    assert_eq!(mended(&stage.abide.run(&["doctor", "--fix", "--json"])), left);
+    assert!(scenes.iter().all(|scene| seals(scene) == 1));
+}
+
+#[test]
+fn sealing_keeps_the_verdict_and_tells_who_closed_it() {
+    let stage = Stage::new();
+    let scene = stage.over("lost0000");
+    let _ended = stage.over("exited00").ended(How::Exited { code: 0 });
+    assert_eq!(stage.rule("lost0000"), "all_dead");
+    let advice = stage.text(&["doctor"]);
+    assert!(
+        advice.contains("! seal: session lost0000 is over and not sealed")
+            && advice.contains("fix: abide doctor --fix")
+    );
+    assert_eq!(seals(&scene), 0, "looking seals nothing");
+    assert!(stage.text(&["doctor", "--fix"]).contains("+ seal: session lost0000 sealed"));
+    let session = stage.inspect("lost0000");
+    assert_eq!((&session["status"], stage.rule("lost0000").as_str()), (&"lost".into(), "sealed_lost"));
+    assert_eq!((&session["outcome"]["observed_by"], &session["exit_code"]), (&"sealed".into(), &Value::Null));
+}
+
+#[test]
+fn in_a_read_only_home_the_verdict_is_true_and_sealing_is_refused() {
+    let stage = Stage::new();
+    let scene = stage.over("lost0000");
+    let read_only = |args: &[&str]| {
+        let home = stage.path();
+        let script = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\"";
+        let mut command = unshare(&["--mount"], Path::new("sh"));
+        command
+            .args(["-c", script])
+            .arg(&home)
+            .arg(env!("CARGO_BIN_EXE_abide"))
+            .args(args)
+            .arg("--home")
+            .arg(&home);
+        Ran::of(&mut command)
+    };
+    let listed = read_only(&["ls", "-a", "--json"]);
+    assert_eq!(listed.json()["data"]["sessions"][0]["status"], "lost", "{listed:?}");
+    let refused = read_only(&["doctor", "--fix", "--json"]);
+    assert_eq!(refused.code(), Some(1), "{refused:?}");
+    let answer = refused.json();
+    let check =
+        answer["data"]["checks"].as_array().unwrap().iter().find(|check| check["name"] == "seal").unwrap();
+    assert_eq!((&check["health"], &check["session"]), (&"bad".into(), &"lost0000".into()), "{check}");
+    assert_eq!(check["code"], "io", "{check}");
+    assert!(check["fix"].as_str().unwrap().contains("writable"), "{check}");
+    assert_eq!(seals(&scene), 0);
+}

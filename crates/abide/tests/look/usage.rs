@@ -1,0 +1,128 @@
+//! Wrong questions, and readers who leave.
+
+use std::process::Stdio;
+
+use abide_core::evidence::How;
+use abide_testkit::scene::dead;
+use abide_testkit::{Ran, Running};
+use serde_json::Value;
+
+use crate::common::{Stage, served, word};
+
+/// The verbs, from what the binary says of itself.
+pub(crate) fn verbs(stage: &Stage) -> Vec<String> {
+    let document: Value = serde_json::from_str(&stage.text(&["schema"])).expect("JSON");
+    let named = document["anyOf"].as_array().expect("a list").iter();
+    named.map(|refers| word(&refers["$ref"]).trim_start_matches("#/$defs/").to_owned()).collect()
+}
+
+fn error(ran: &Ran) -> (Option<i32>, String, String) {
+    let answer = ran.json();
+    assert_eq!((&answer["ok"], ran.stderr.as_str()), (&false.into(), ""), "{ran:?}");
+    assert_eq!(ran.stdout.lines().count(), 1);
+    (ran.code(), word(&answer["error"]["code"]), word(&answer["error"]["hint"]))
+}
+
+#[test]
+fn usage_errors_are_json_wherever_json_was_asked_for() {
+    let stage = Stage::new();
+    for args in [
+        &["--json"][..],
+        &["lss", "--json"],
+        &["--json", "inspect"],
+        &["inspect", "--json", "--frobnicate", "x"],
+        &["ls", "--format", "--json"],
+        &["ls", "-q", "--format", "x", "--json"],
+        &["schema", "lss", "--json"],
+        &["ls", "--json", "extra"],
+        &["--home", "--json", "ls"],
+    ] {
+        let ran = stage.abide.run(args);
+        let (code, name, hint) = error(&ran);
+        assert_eq!((code, name.as_str()), (Some(2), "usage"), "{args:?}: {ran:?}");
+        assert!(hint.contains("--help"), "{args:?}: {hint}");
+    }
+    let (_, _, hint) = error(&stage.abide.run(&["inspct", "--json"]));
+    assert!(hint.contains("did you mean `inspect`?"), "{hint}");
+    assert_eq!(stage.abide.run(&["ls", "--json", "--nope"]).json()["command"], "ls");
+}
+
+#[test]
+fn behind_two_dashes_json_is_an_argument_like_any_other() {
+    let stage = Stage::new();
+    let ran = stage.abide.run(&["lss", "--", "--json"]);
+    assert_eq!((ran.code(), ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.starts_with("error: unrecognized subcommand 'lss'"), "{ran:?}");
+    assert!(ran.stderr.contains("a similar subcommand exists: 'ls'"), "{ran:?}");
+}
+
+#[test]
+fn each_failure_has_its_code_and_names_the_way_out() {
+    let stage = Stage::new();
+    let gone = dead();
+    let first = served(stage.scene("abcd0001"), &gone);
+    let _second = served(stage.scene("abcd0002").at(first.next_at()), &gone);
+    for (args, exit, name) in [
+        (&["inspect", "--json", "zzzz"][..], 3, "no_such_session"),
+        (&["why", "--json", ""], 3, "no_such_session"),
+        (&["inspect", "--json", "abcd0001", "zzzz"], 3, "no_such_session"),
+        (&["inspect", "--json", "abcd"], 4, "ambiguous"),
+        (&["why", "--json", "--at", "soon", "abcd0001"], 2, "bad_time"),
+        (&["ls", "--json", "--format", "{{.id"], 2, "usage"),
+        (&["ls", "--json", "--format", "{{.outcome.cod}}"], 2, "usage"),
+        (&["ls", "--json", "--format", "{{id}}"], 2, "usage"),
+    ] {
+        let ran = stage.abide.run(args);
+        let (code, told, hint) = error(&ran);
+        assert_eq!((code, told.as_str()), (Some(exit), name), "{args:?}: {ran:?}");
+        assert!(!hint.is_empty());
+    }
+    let ran = stage.abide.run(&["inspect", "abcd"]);
+    assert!(ran.stderr.starts_with("abide: `abcd` can mean 2 sessions: abcd000"), "{ran:?}");
+    assert!(ran.stderr.ends_with("\nhint: give more letters, or the whole ID\n") && ran.stdout.is_empty());
+    assert_eq!(stage.inspect("@last")["id"], "abcd0002");
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let stage = Stage::new();
+    let gone = dead();
+    for n in 0..400 {
+        drop(served(stage.scene(&format!("many{n:04}")), &gone));
+    }
+    for args in [&["ls", "-a"][..], &["ls", "-a", "--json"], &["schema"], &["--help"]] {
+        let mut abide = Running::start(stage.abide.command(args).stderr(Stdio::piped()));
+        let first = abide.line();
+        assert!(!first.is_empty());
+        drop(abide);
+        let script = "\"$0\" \"$@\" | head -c 1; echo \" ${PIPESTATUS[0]}\"";
+        let command = stage.abide.command(args);
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["-c", script]).arg(command.get_program()).args(args);
+        shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ran = Ran::of(&mut shell);
+        assert!(ran.stdout.ends_with(" 0\n") && ran.stderr.is_empty(), "{args:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_behind_the_output_is_told() {
+    let stage = Stage::new();
+    let _scene = stage.over("exited00").ended(How::Exited { code: 0 });
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", "\"$0\" version > /dev/full"]).arg(env!("CARGO_BIN_EXE_abide"));
+    let ran = Ran::of(&mut shell);
+    assert_eq!(ran.code(), Some(1), "{ran:?}");
+    assert!(ran.stderr.starts_with("abide: cannot write to standard output: No space left"), "{ran:?}");
+}
+
+#[test]
+fn every_help_starts_with_examples() {
+    let stage = Stage::new();
+    assert!(stage.text(&["--help"]).starts_with("Examples:\n  abide "));
+    for verb in verbs(&stage) {
+        let help = stage.text(&[&verb, "--help"]);
+        assert!(help.starts_with(&format!("Examples:\n  abide {verb}")), "{help}");
+        assert!(help.contains("--json") && help.contains("--home"), "{help}");
+    }
+}
