@@ -8,11 +8,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
 use abide_engine::{Request, Session, Until, launch};
 
-<<<<<<< Updated upstream
-use super::{Front, Verb, attach, wait};
-=======
-use super::{Front, OneOf, Verb, wait};
->>>>>>> Stashed changes
+use super::{Front, OneOf, Verb, attach, wait};
 use crate::show::session::SessionView;
 use crate::show::wait::WaitView;
 use crate::when;
