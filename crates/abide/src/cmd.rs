@@ -3,9 +3,11 @@
 mod attach;
 mod demo;
 mod doctor;
+mod gc;
 mod inspect;
 mod logs;
 mod ls;
+mod rm;
 mod run;
 mod schema;
 mod signal;
@@ -126,6 +128,8 @@ verbs! {
     "ls" ls Ls,
     "inspect" inspect Inspect,
     "why" why Why,
+    "rm" rm Rm,
+    "gc" gc Gc,
     "doctor" doctor Doctor,
     "demo" demo Demo,
     "schema" schema Schema,

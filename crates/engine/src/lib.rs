@@ -2,6 +2,7 @@
 
 mod attach;
 mod client;
+mod collect;
 pub mod doctor;
 mod drill;
 mod find;
@@ -28,6 +29,7 @@ use abide_core::verdict::Now;
 
 pub use abide_sys::signal as signals;
 pub use attach::Left;
+pub use collect::{Collected, Limits};
 pub use drill::Target;
 pub use launch::Request;
 pub use logs::Shown;
@@ -137,6 +139,25 @@ impl Sessions {
     pub fn stop(&self, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
         let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
         stop::stop(&self.truth, home, session, grace_ms)
+    }
+
+    /// Removes a session with everything that is known of it. With `force`, also one that cannot be told over.
+    ///
+    /// # Errors
+    /// If its status does not allow it, or its files cannot be removed.
+    pub fn remove(&self, session: &Session, force: bool) -> Result<(), Failure> {
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        collect::remove(&self.truth, home, session, force)
+    }
+
+    /// Removes what the limits leave no room for; with `dry`, only says what.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn collect(&self, limits: Limits, dry: bool) -> Result<Vec<Collected>, Failure> {
+        let sessions = self.list()?;
+        let home = self.home.as_ref();
+        Ok(home.map_or_else(Vec::new, |home| collect::collect(&self.truth, home, sessions, limits, dry)))
     }
 
     /// Kills one process of a session without any warning: a fault on purpose. True once its death is proved.
@@ -273,6 +294,16 @@ impl Session {
         let beginning = &self.evidence.beginning;
         let launched = beginning.launched.as_ref().and_then(|told| told.body.name.as_deref());
         launched.or_else(|| beginning.adopted.as_ref().and_then(|told| told.body.name.as_deref()))
+    }
+
+    /// The wall time of its end; where nobody saw that, of the last sign of life.
+    #[must_use]
+    pub fn ended_at(&self) -> i64 {
+        let closing = &self.evidence.closing;
+        let ended = closing.ended.as_ref().map(|told| told.at.wall);
+        let failed = || closing.exec_failed.as_ref().map(|told| told.at.wall);
+        let last = || self.evidence.record.last.as_ref().map(|told| told.at.wall);
+        ended.or_else(failed).or_else(last).unwrap_or_else(|| self.launched_at())
     }
 
     /// The wall time at which it came to be; zero if that cannot be read.

@@ -44,6 +44,19 @@ pub(crate) fn reserve(
     Ok(lock)
 }
 
+/// Frees a name if it still means this session.
+pub(crate) fn release(home: &Home, name: &str, id: &SessionId) {
+    let Ok(names) = home.names() else {
+        return;
+    };
+    // A name that cannot be freed now is given away anew once its session is seen to be gone.
+    if let Ok(_lock) = lock_names(&names)
+        && names.link_text(name).ok().flatten().as_deref() == Some(id.as_str())
+    {
+        let _ = names.remove(name);
+    }
+}
+
 fn lock_names(names: &PrivateDir) -> io::Result<File> {
     let file = names.ensure_log(LOCK)?;
     lock::take_in_turn(&file, Holder::Sealer)?;

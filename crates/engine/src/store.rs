@@ -140,6 +140,14 @@ impl Home {
         Ok(dir)
     }
 
+    /// Removes a session's directory and everything in it.
+    ///
+    /// # Errors
+    /// If something in it cannot be removed.
+    pub(crate) fn erase(&self, id: &SessionId) -> std::io::Result<()> {
+        self.sessions.remove_tree(id.as_str())
+    }
+
     /// Whether there is a session with this ID.
     #[must_use]
     pub fn has(&self, id: &SessionId) -> bool {
@@ -240,6 +248,24 @@ impl SessionDir {
     /// How long the recording is; none if there is none that can be read.
     pub(crate) fn recording_bytes(&self) -> Option<u64> {
         Some(self.dir.read(RECORDING).ok()?.metadata().ok()?.len())
+    }
+
+    /// Removes everything but the evidence and the slot.
+    pub(crate) fn remove_bulk(&self) -> std::io::Result<()> {
+        for name in self.dir.names()? {
+            let name = name.to_str().ok_or(std::io::ErrorKind::InvalidData)?;
+            if name != EVIDENCE && name != OUTCOME {
+                self.dir.remove_tree(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How much room the session takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let names = self.dir.names().unwrap_or_default();
+        let sizes = names.iter().filter_map(|name| self.dir.read(name.to_str()?).ok()?.metadata().ok());
+        sizes.map(|meta| meta.len()).sum()
     }
 
     /// Listens for clients.

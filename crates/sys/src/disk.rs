@@ -224,6 +224,27 @@ impl PrivateDir {
         }
     }
 
+    /// Removes a file, or a directory with everything in it. Links are removed, not followed.
+    ///
+    /// # Errors
+    /// If something cannot be removed.
+    pub fn remove_tree(&self, name: &str) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(&self.0, name, flags, Mode::empty()) {
+            Ok(dir) => {
+                let below = Self(dir);
+                for name in below.names()? {
+                    below.remove_tree(name.to_str().ok_or(io::ErrorKind::InvalidData)?)?;
+                }
+                Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+            }
+            Err(Errno::NOTDIR | Errno::LOOP) => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?),
+            Err(Errno::NOENT) => Ok(()),
+            // What cannot be opened at all, a socket for one, is no directory.
+            Err(_) => self.remove(name),
+        }
+    }
+
     /// A directory that was opened and trusted by whoever started us.
     #[must_use]
     pub const fn from_trusted(dir: OwnedFd) -> Self {

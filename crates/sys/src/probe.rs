@@ -116,7 +116,7 @@ impl Default for Probe {
 mod tests {
     use super::{Means, elsewhere};
     use abide_core::evidence::{How, Observer};
-use abide_core::identity::{Doubt, Sighting};
+    use abide_core::identity::{Doubt, Sighting};
 
     #[test]
     fn a_system_that_cannot_be_probed_says_so_and_records_no_owner() {

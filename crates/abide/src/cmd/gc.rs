@@ -1,0 +1,107 @@
+//! `abide gc`: remove old sessions by age, number or size.
+
+use abide_core::failure::{Code, Failure};
+use abide_engine::{Collected, Limits};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Front, Verb, run};
+
+const EXAMPLES: &str = "Examples:
+  abide gc --dry-run            what would go: sessions that ended more than a week ago
+  abide gc --older 1d --keep 50 what is older than a day, and all but the latest fifty
+  abide gc --max-bytes 2G       the oldest, until the rest takes no more than that";
+
+/// Remove sessions that are over, by age, number or size
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(after_help = "Nothing that is active or unknown is ever removed. Without a limit: --older 7d.")]
+pub(crate) struct Args {
+    /// Only say what would be removed
+    #[arg(long)]
+    dry_run: bool,
+    /// Remove what ended longer ago than this
+    #[arg(long, value_name = "DURATION")]
+    older: Option<String>,
+    /// Keep the latest so many
+    #[arg(long, value_name = "NUMBER")]
+    keep: Option<usize>,
+    /// Keep no more than this: bytes, or with K, M, G
+    #[arg(long, value_name = "BYTES")]
+    max_bytes: Option<String>,
+}
+
+/// What was or would be removed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Collect")]
+pub(crate) struct CollectView {
+    dry_run: bool,
+    bytes: u64,
+    removed: Vec<CollectedView>,
+    failed: Vec<CollectedView>,
+}
+
+/// One session.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Collected")]
+struct CollectedView {
+    id: String,
+    bytes: u64,
+    /// Why it could not be removed.
+    reason: Option<String>,
+}
+
+const WEEK: u64 = 7 * 24 * 3_600_000;
+
+impl Verb for Args {
+    type Data = CollectView;
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let mut limits = Limits {
+            older_ms: self.older.as_deref().map(run::parse_duration).transpose()?,
+            keep: self.keep,
+            max_bytes: self.max_bytes.as_deref().map(parse_bytes).transpose()?,
+        };
+        if limits == Limits::default() {
+            limits.older_ms = Some(WEEK);
+        }
+        let collected = front.sessions()?.collect(limits, self.dry_run)?;
+        let (failed, removed): (Vec<_>, Vec<_>) =
+            collected.into_iter().map(CollectedView::new).partition(|view| view.reason.is_some());
+        let bytes = removed.iter().map(|view| view.bytes).sum();
+        let data = CollectView { dry_run: self.dry_run, bytes, removed, failed };
+        front.output.show(&data, |page| {
+            let verb = if data.dry_run { "would remove" } else { "removed" };
+            page.plain(&format!("{verb} {} sessions, {} bytes", data.removed.len(), data.bytes)).end();
+            for view in &data.removed {
+                page.plain(&view.id).end();
+            }
+            for view in &data.failed {
+                page.plain(&format!("{}: {}", view.id, view.reason.as_deref().unwrap_or_default())).end();
+            }
+        })?;
+        Ok(u8::from(!data.failed.is_empty()))
+    }
+}
+
+impl CollectedView {
+    fn new(collected: Collected) -> Self {
+        let reason = collected.failure.map(|failure| failure.message);
+        Self { id: collected.id, bytes: collected.bytes, reason }
+    }
+}
+
+fn parse_bytes(text: &str) -> Result<u64, Failure> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let scale = match text[split..].to_ascii_uppercase().as_str() {
+        "" | "B" => Some(1),
+        "K" | "KB" | "KIB" => Some(1 << 10),
+        "M" | "MB" | "MIB" => Some(1 << 20),
+        "G" | "GB" | "GIB" => Some(1 << 30),
+        _ => None,
+    };
+    let number = text[..split].parse::<u64>().ok();
+    number.zip(scale).and_then(|(number, scale)| number.checked_mul(scale)).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` is no size")).hint("a size is given as 500M or 2G")
+    })
+}

@@ -1,0 +1,106 @@
+//! Removing sessions: one by one, or by age, number and size. Only what is provably over is ever collected.
+
+use abide_core::evidence::{Body, Noted, Role};
+use abide_core::failure::{Code, Failure, admit};
+use abide_core::status::Column;
+use abide_sys::lock::{self, Holder};
+
+use crate::store::Home;
+use crate::truth::{Session, Truth};
+use crate::{names, seal};
+
+/// What `gc` takes away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Sessions that ended longer ago than this, in ms.
+    pub older_ms: Option<u64>,
+    /// All but the latest so many.
+    pub keep: Option<usize>,
+    /// The oldest, until the rest takes no more room than this.
+    pub max_bytes: Option<u64>,
+}
+
+/// A session that was or would be removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collected {
+    pub id: String,
+    pub bytes: u64,
+    pub failure: Option<Failure>,
+}
+
+/// Removes one session with everything that is known of it. With `force`, also one whose status is unknown.
+pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool) -> Result<(), Failure> {
+    let (id, status) = (&session.id, session.verdict.status);
+    let beyond = force && !session.is_provably_alive();
+    if !beyond {
+        admit(id.as_str(), status, Column::Collectable)
+            .map_err(|f| f.hint(format!("`abide stop {id}` first, or `abide rm --force {id}`")))?;
+    }
+    let failed =
+        |e: std::io::Error| Failure::io("remove session", id, &e).about(id.as_str()).in_status(status);
+    let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
+    if let Ok(mut pen) = dir.write(Role::Client, truth.now().boot) {
+        if !lock::take(pen.file(), Holder::Sealer).map_err(failed)? {
+            return Err(Failure::new(
+                Code::Busy,
+                format!("session {id} is being sealed or removed by another"),
+            )
+            .about(id.as_str())
+            .in_status(status)
+            .hint("try again"));
+        }
+        let by = format!("by pid {}", std::process::id());
+        pen.add(truth.now().at, Body::Removing(Noted { text: by.clone() })).map_err(failed)?;
+        dir.remove_bulk().map_err(failed)?;
+        pen.add(truth.now().at, Body::Removed(Noted { text: by })).map_err(failed)?;
+    }
+    if let Some(name) = session.name() {
+        names::release(home, name, id);
+    }
+    home.erase(id).map_err(failed)
+}
+
+/// Removes what the limits leave no room for, the oldest first. With `dry`, only says what it would remove.
+pub(crate) fn collect(
+    truth: &Truth,
+    home: &Home,
+    sessions: Vec<Session>,
+    limits: Limits,
+    dry: bool,
+) -> Vec<Collected> {
+    let now = truth.now().at.wall;
+    let mut over: Vec<(Session, u64)> = sessions
+        .into_iter()
+        .filter(|session| session.verdict.status.is_collectable())
+        .map(|session| {
+            let bytes = home.session(&session.id).map_or(0, |dir| dir.bytes());
+            (session, bytes)
+        })
+        .collect();
+    // The latest first, as they came; what is left over of room and number goes to them.
+    over.sort_by_key(|(session, _)| std::cmp::Reverse(session.ended_at()));
+    let mut room = limits.max_bytes;
+    let mut collected = Vec::new();
+    for (index, (session, bytes)) in over.into_iter().enumerate() {
+        let age = u64::try_from(now.saturating_sub(session.ended_at())).unwrap_or(0);
+        let too_old = limits.older_ms.is_some_and(|older| age > older);
+        let too_many = limits.keep.is_some_and(|keep| index >= keep);
+        let left = room.map(|room| room.checked_sub(bytes));
+        let too_much = left == Some(None);
+        if !(too_old || too_many || too_much) {
+            room = left.flatten();
+            continue;
+        }
+        let failure = (!dry).then(|| sealed_and_removed(truth, home, &session).err()).flatten();
+        collected.push(Collected { id: session.id.to_string(), bytes, failure });
+    }
+    collected
+}
+
+fn sealed_and_removed(truth: &Truth, home: &Home, session: &Session) -> Result<(), Failure> {
+    if session.verdict.rule.closing().is_some() {
+        seal::seal(truth, home, &session.id)?;
+    }
+    // What was true when it was listed may not be true now.
+    remove(truth, home, &truth.of(home, &session.id), false)
+}
