@@ -50,10 +50,10 @@ fn usage_errors_are_json_wherever_json_was_asked_for() {
 #[test]
 fn behind_two_dashes_json_is_an_argument_like_any_other() {
     let stage = Stage::new();
-    let ran = stage.abide.run(&["lss", "--", "--json"]);
+    let ran = stage.abide.run(&["inspct", "--", "--json"]);
     assert_eq!((ran.code(), ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.starts_with("error: unrecognized subcommand 'lss'"), "{ran:?}");
-    assert!(ran.stderr.contains("a similar subcommand exists: 'ls'"), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: unrecognized subcommand 'inspct'"), "{ran:?}");
+    assert!(ran.stderr.contains("a similar subcommand exists: 'inspect'"), "{ran:?}");
 }
 
 #[test]
