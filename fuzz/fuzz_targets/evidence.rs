@@ -108,7 +108,7 @@ fn stands_for(body: &Body, code: u8) -> bool {
 fn how_of(body: &Body) -> Option<How> {
     match body {
         Body::Ended(ended) => Some(ended.outcome.how),
-        Body::Sealed(sealed) => Some(sealed.outcome.how),
+        Body::Sealed(_) => Some(How::Lost),
         _ => None,
     }
 }

@@ -13,6 +13,7 @@ mod schema;
 mod signal;
 mod snapshot;
 mod stop;
+mod upgrade;
 mod version;
 mod wait;
 mod why;
@@ -128,6 +129,7 @@ verbs! {
     "ls" ls Ls,
     "inspect" inspect Inspect,
     "why" why Why,
+    "upgrade" upgrade Upgrade,
     "rm" rm Rm,
     "gc" gc Gc,
     "doctor" doctor Doctor,

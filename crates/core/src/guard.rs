@@ -112,6 +112,12 @@ impl Guard {
         self.phase == Phase::Done
     }
 
+    /// Nothing is under way but the program.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.phase == Phase::Running
+    }
+
     /// The program is gone, or soon will be: nobody needs a new host.
     #[must_use]
     pub fn is_ending(&self) -> bool {

@@ -27,7 +27,13 @@ pub struct Plain {
 
 impl Default for Plain {
     fn default() -> Self {
-        Self { within: Within::Nothing, parameters: Vec::new(), line: Vec::new(), column: 0, partial: Vec::new() }
+        Self {
+            within: Within::Nothing,
+            parameters: Vec::new(),
+            line: Vec::new(),
+            column: 0,
+            partial: Vec::new(),
+        }
     }
 }
 
@@ -72,7 +78,9 @@ impl Plain {
 
     fn step(&mut self, c: char, line: &mut impl FnMut(&str)) {
         self.within = match (self.within, c) {
-            (_, '\u{1b}') if self.within != Within::Text && self.within != Within::TextEscape => Within::Escape,
+            (_, '\u{1b}') if self.within != Within::Text && self.within != Within::TextEscape => {
+                Within::Escape
+            }
             (Within::Nothing, _) => {
                 self.show(c, line);
                 Within::Nothing

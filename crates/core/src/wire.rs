@@ -37,6 +37,8 @@ pub enum ToHost {
     Answered { position: u64 },
     /// The end of the program is on record.
     Ended,
+    /// Flush and go: the guard becomes another version and starts the next host.
+    Retire,
 }
 
 /// What a client asks of a host.
@@ -200,6 +202,7 @@ impl Message for ToHost {
             Self::Applied { client, seq } => (b'd', join(&[client, seq], &[])),
             Self::Answered { position } => (b'a', join(&[position], &[])),
             Self::Ended => (b'e', Vec::new()),
+            Self::Retire => (b'r', Vec::new()),
         }
     }
 
@@ -211,6 +214,7 @@ impl Message for ToHost {
             }
             b'a' => Self::Answered { position: split::<1>(body)?.0[0] },
             b'e' => Self::Ended,
+            b'r' => Self::Retire,
             _ => return None,
         })
     }
@@ -339,7 +343,12 @@ mod tests {
             ToGuard::Resize(SIZE),
             ToGuard::Mark("here".into()),
         ]);
-        check(&[ToHost::Applied { client: 1, seq: 2 }, ToHost::Answered { position: 3 }, ToHost::Ended]);
+        check(&[
+            ToHost::Applied { client: 1, seq: 2 },
+            ToHost::Answered { position: 3 },
+            ToHost::Ended,
+            ToHost::Retire,
+        ]);
         check(&[
             ToHostFromClient::Hello { version: VERSION, client: 5 },
             ToHostFromClient::Attach { size: SIZE, read_only: true },

@@ -33,9 +33,11 @@ use recorder::{Recorder, Took};
 /// How a process learns that it is to be a guard.
 pub(crate) const ARGUMENT: &CStr = c"__guard";
 /// How a guard learns that it follows another one.
-const AGAIN: &str = "again";
+const AGAIN: &CStr = c"again";
 /// The guard's word to its launcher: the session is on record.
 pub(crate) const PUBLISHED: &str = "published";
+/// What a guard listens to.
+const SIGNALS: [i32; 5] = [signal::CHLD, signal::TERM, signal::HUP, signal::INT, signal::USR1];
 /// The patience of a stop that says nothing of patience.
 const GRACE_MS: u64 = 10_000;
 /// How many reads one turn of the loop makes before it looks at anything else.
@@ -47,7 +49,7 @@ const READS_A_TURN: u32 = 16;
 /// If it was not started by a launcher.
 pub(crate) fn main() -> Result<(), Failure> {
     let failed = |e: io::Error| Failure::new(Code::Internal, format!("this guard cannot work: {e}"));
-    let again = std::env::args_os().nth(3).is_some_and(|word| word == *AGAIN);
+    let again = std::env::args_os().nth(3).is_some_and(|word| word.as_encoded_bytes() == AGAIN.to_bytes());
     let keeper = if again { again::bring_up().map(Some) } else { birth::bring_up() };
     if let Some(mut keeper) = keeper.map_err(failed)? {
         keeper.keep();
@@ -73,6 +75,8 @@ struct Keeper {
     observer: Option<Observer>,
     /// What waiters wait on.
     waiters: File,
+    /// The executable to become, as soon as the host is gone.
+    next_image: Option<String>,
 }
 
 /// Who has something to say.
@@ -144,12 +148,38 @@ impl Keeper {
 
     /// Sees to it that there is a host as long as there is a program.
     fn host_it(&mut self) {
+        if let Some(path) = self.next_image.take_if(|_| !self.link.has_host()) {
+            self.become_next(&path);
+        }
+        if self.next_image.is_some() {
+            return;
+        }
         if let (Some((_, first)), Some((_, last)), false) =
             (self.outputs.first(), self.outputs.last(), self.mind.is_ending())
         {
             let held = [self.waiters.as_fd(), first.as_fd(), last.as_fd(), self.program.pidfd.as_fd()];
             self.link.ensure(&self.dir, held);
         }
+    }
+
+    /// The same process goes on as another version. If that fails, it goes on as it is.
+    fn become_next(&mut self, path: &str) {
+        let (handover, [listener, bell]) = self.link.hand_over(self.recorder.position(), self.evidence.seq());
+        let (Some((_, first)), Some((_, last))) = (self.outputs.first(), self.outputs.last()) else {
+            return;
+        };
+        let fds = [
+            self.evidence.file().as_fd(),
+            listener,
+            bell,
+            self.dir.dir().as_fd(),
+            self.waiters.as_fd(),
+            first.as_fd(),
+            last.as_fd(),
+            self.program.pidfd.as_fd(),
+        ];
+        let error = handover::become_next(&handover, path, &fds);
+        self.note(Body::Noted(Noted { text: format!("the guard could not become {path}: {error}") }));
     }
 
     fn heed_host(&mut self) {
@@ -237,6 +267,7 @@ impl Keeper {
     fn caught(&mut self, caught: Caught) {
         match caught.number {
             signal::CHLD => self.reap(),
+            signal::USR1 => self.prepare_next(),
             signal::HUP => {
                 self.note(Body::Noted(Noted { text: format!("hangup from pid {}; going on", caught.pid) }));
             }
@@ -246,6 +277,14 @@ impl Keeper {
                 self.note(Body::StopAsked(StopAsked { by, grace_ms }));
                 self.tell(Input::StopAsked { grace_ms });
             }
+        }
+    }
+
+    /// Asked to become another version: the host goes first, so that the next one finds its place free.
+    fn prepare_next(&mut self) {
+        if self.mind.is_running() {
+            self.next_image = self.dir.next_image().ok().flatten();
+            self.link.retire_host();
         }
     }
 

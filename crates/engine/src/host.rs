@@ -126,7 +126,8 @@ impl Host {
             }
             self.flush_if_due();
         }
-        self.evidence_note("host is going");
+        self.follow.flush();
+        let _ = self.evidence.sync();
     }
 
     fn heed_signals(&mut self) {
@@ -157,6 +158,10 @@ impl Host {
                         self.going = true;
                         return;
                     }
+                    Some(ToHost::Retire) => {
+                        self.going = true;
+                        return;
+                    }
                     None => {}
                 },
             }
@@ -176,6 +181,7 @@ impl Host {
             answered: self.follow.answered_up_to(),
             generation: self.generation,
             taken: self.follow.taken().to_vec(),
+            facts: None,
         };
         match guard::start_again(&handover, [&self.listener, &self.bell], &self.dir, &self.held) {
             Ok(line) => self.line = line,

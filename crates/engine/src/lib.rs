@@ -17,6 +17,7 @@ mod snapshot;
 mod stop;
 pub mod store;
 mod truth;
+mod upgrade;
 mod wait;
 
 use std::ffi::OsString;
@@ -36,6 +37,7 @@ pub use logs::Shown;
 pub use seal::Sealing;
 pub use snapshot::{Snapshot, Source};
 pub use truth::{Features, Session, Truth};
+pub use upgrade::Upgraded;
 pub use wait::Until;
 
 use store::Home;
@@ -158,6 +160,22 @@ impl Sessions {
         let sessions = self.list()?;
         let home = self.home.as_ref();
         Ok(home.map_or_else(Vec::new, |home| collect::collect(&self.truth, home, sessions, limits, dry)))
+    }
+
+    /// Makes sessions go on as this executable. No program is disturbed, no wait or attached terminal ends.
+    ///
+    /// # Errors
+    /// If this executable cannot be named.
+    pub fn upgrade(&self, sessions: &[Session]) -> Result<Vec<Upgraded>, Failure> {
+        let path = std::env::current_exe().map_err(|e| Failure::io("find", &"this executable", &e))?;
+        let Some(home) = &self.home else {
+            return Ok(Vec::new());
+        };
+        let upgrade = |session: &Session| Upgraded {
+            id: session.id.to_string(),
+            failure: upgrade::upgrade(&self.truth, home, session, &path).err(),
+        };
+        Ok(sessions.iter().map(upgrade).collect())
     }
 
     /// Kills one process of a session without any warning: a fault on purpose. True once its death is proved.

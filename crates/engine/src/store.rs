@@ -21,6 +21,7 @@ const EVIDENCE: &str = "evidence";
 const OUTCOME: &str = "outcome";
 const ALIVE: &str = "alive";
 const SOCKET: &str = "socket";
+const NEXT: &str = "next";
 const RECORDING: &str = "recording";
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
@@ -268,6 +269,16 @@ impl SessionDir {
         sizes.map(|meta| meta.len()).sum()
     }
 
+    /// The executable that the guard is to become.
+    pub(crate) fn next_image(&self) -> std::io::Result<Option<String>> {
+        self.dir.link_text(NEXT)
+    }
+
+    /// Names the executable that the guard is to become.
+    pub(crate) fn set_next_image(&self, path: &str) -> std::io::Result<()> {
+        self.dir.set_link_text(NEXT, path)
+    }
+
     /// Listens for clients.
     ///
     /// # Errors
@@ -438,6 +449,18 @@ impl Writer {
         disk::append(&self.file, &encode(&self.draft(at, body))?)?;
         self.seq += 1;
         Ok(())
+    }
+
+    /// The pen of a witness that became another image.
+    #[must_use]
+    pub(crate) const fn resume(file: File, witness: Witness, seq: u64) -> Self {
+        Self { file, witness, seq }
+    }
+
+    /// How many facts this witness has written.
+    #[must_use]
+    pub(crate) const fn seq(&self) -> u64 {
+        self.seq
     }
 
     /// Waits until all of it is on the disk.

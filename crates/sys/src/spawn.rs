@@ -147,6 +147,40 @@ pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<u32> {
     u32::try_from(pid).map_err(io::Error::other)
 }
 
+/// Becomes another image: the same process with the given descriptors as 3, 4, ... and no others, its signals still
+/// blocked. Returns only if that failed, and then nothing has changed.
+#[must_use]
+pub fn become_image(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Error {
+    let (argv, env) = (pointers(&image.argv), pointers(&image.env));
+    let Some(path) = image.paths.first() else {
+        return io::ErrorKind::NotFound.into();
+    };
+    // Copies that are left open over an exec; the originals stay as they are, should it fail.
+    let count = fds.len() as libc::c_int;
+    let mut copies: Vec<OwnedFd> = Vec::new();
+    for fd in fds {
+        // SAFETY: asks for a copy of an open descriptor.
+        let copy = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD, 3 + count) };
+        if copy == -1 {
+            return io::Error::last_os_error();
+        }
+        // SAFETY: the kernel has just given us this descriptor.
+        copies.push(unsafe { OwnedFd::from_raw_fd(copy) });
+    }
+    let map: String = copies.iter().map(|copy| format!("{} ", copy.as_raw_fd())).collect();
+    let Ok(map) = CString::new(format!("{DESCRIPTORS}={}", map.trim_end())) else {
+        return io::ErrorKind::InvalidInput.into();
+    };
+    let mut env = env;
+    env.insert(0, map.as_ptr());
+    // SAFETY: all strings and pointer lists end with a null and outlive the call, which returns only if it failed.
+    unsafe { libc::execve(path.as_ptr(), argv.as_ptr(), env.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// Names the descriptors that an image was left with, where they are not 3, 4, ...
+const DESCRIPTORS: &str = "ABIDE_DESCRIPTORS";
+
 fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<i32> {
     let null =
         rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, 0.into())?;
@@ -386,7 +420,7 @@ pub fn become_subreaper() -> io::Result<()> {
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The first `count` descriptors after the standard ones that we were started with, made close-on-exec.
+/// The descriptors that we were started with, in their order, made close-on-exec.
 /// They can be taken once.
 ///
 /// # Errors
@@ -396,8 +430,16 @@ pub fn inherited(count: usize) -> io::Result<Vec<OwnedFd>> {
     if TAKEN.swap(true, Ordering::SeqCst) {
         return Err(io::Error::other("the inherited descriptors were taken before"));
     }
-    let numbers = (3..).take(count);
+    let named = std::env::var(DESCRIPTORS).ok();
+    let numbers: Vec<RawFd> = match &named {
+        Some(named) => named.split(' ').filter_map(|number| number.parse().ok()).take(count).collect(),
+        None => (3..).take(count).collect(),
+    };
+    if numbers.len() < count {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     numbers
+        .into_iter()
         .map(|number| {
             // SAFETY: asks about a number only.
             if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {

@@ -63,7 +63,7 @@ pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
 fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Gated, String))> {
     let Parcel { mut launched, image } = unpack(parcel)?;
     let id = SessionId::parse(&launched.id).ok_or(io::ErrorKind::InvalidInput)?;
-    let signals = Signals::of(&[signal::CHLD, signal::TERM, signal::HUP, signal::INT])?;
+    let signals = Signals::of(&super::SIGNALS)?;
     spawn::become_subreaper()?;
     let truth = Truth::new();
     let mut evidence = guard_it(&truth, &dir)?;
@@ -94,6 +94,7 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
         program,
         observer: Some(Observer::Guard),
         waiters,
+        next_image: None,
     };
     Ok((keeper, (gated, command)))
 }

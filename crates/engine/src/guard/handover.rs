@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::frame::body_to_line;
 use abide_sys::sock;
@@ -23,6 +23,29 @@ pub(crate) struct Handover {
     pub(crate) generation: u32,
     /// The last number that was taken of each client.
     pub(crate) taken: Vec<(u64, u64)>,
+    /// The same process became another image: it is still the program's parent, and has written so many facts.
+    #[serde(default)]
+    pub(crate) facts: Option<u64>,
+}
+
+/// Becomes another image of the guard. Returns only if that failed.
+pub(super) fn become_next(handover: &Handover, path: &str, fds: &[BorrowedFd<'_>]) -> io::Error {
+    let image = |path| Image {
+        paths: vec![path],
+        argv: vec![c"abide".to_owned(), ARGUMENT.to_owned(), c"-".to_owned(), AGAIN.to_owned()],
+        env: Vec::new(),
+        cwd: c"/".to_owned(),
+    };
+    let parcel = body_to_line(handover).map_err(io::Error::from).and_then(|bytes| spawn::parcel(&bytes));
+    match (parcel, CString::new(path)) {
+        (Ok(parcel), Ok(path)) => {
+            let mut all = vec![parcel.as_fd()];
+            all.extend_from_slice(fds);
+            spawn::become_image(&image(path), &all)
+        }
+        (Err(error), _) => error,
+        (_, Err(error)) => error.into(),
+    }
 }
 
 /// Starts the next guard and returns the line to it.
@@ -36,7 +59,7 @@ pub(crate) fn start_again(
     let parcel = spawn::parcel(&body_to_line(handover)?)?;
     let image = Image {
         paths: vec![c"/proc/self/exe".to_owned()],
-        argv: vec![c"abide".to_owned(), ARGUMENT.to_owned(), c"-".to_owned(), CString::new(AGAIN)?],
+        argv: vec![c"abide".to_owned(), ARGUMENT.to_owned(), c"-".to_owned(), AGAIN.to_owned()],
         env: Vec::new(),
         cwd: c"/".to_owned(),
     };

@@ -77,12 +77,17 @@ impl Link {
         })
     }
 
-    /// The link of a guard that follows another one, whose host lives.
-    pub(super) fn resume(listener: OwnedFd, bell: OwnedFd, line: OwnedFd, handover: &Handover) -> Self {
+    /// The link of a guard that follows another one; its host lives if there is a line to it.
+    pub(super) fn resume(
+        listener: OwnedFd,
+        bell: OwnedFd,
+        line: Option<OwnedFd>,
+        handover: &Handover,
+    ) -> Self {
         Self {
             listener,
             bell,
-            host: Some(Served { line }),
+            host: line.map(|line| Served { line }),
             respawn: Respawn::default(),
             generation: handover.generation,
             pending: VecDeque::new(),
@@ -129,6 +134,29 @@ impl Link {
     /// When to come back for the next host.
     pub(super) fn wake_at(&self) -> Option<u64> {
         self.host.is_none().then(|| self.respawn.due_at())
+    }
+
+    /// Asks the host to go.
+    pub(super) fn retire_host(&self) {
+        if let Some(host) = &self.host {
+            host.tell(ToHost::Retire);
+        }
+    }
+
+    pub(super) const fn has_host(&self) -> bool {
+        self.host.is_some()
+    }
+
+    /// What the next image of this guard must know and hold.
+    pub(super) fn hand_over(&self, position: u64, facts: u64) -> (Handover, [BorrowedFd<'_>; 2]) {
+        let handover = Handover {
+            position,
+            answered: self.answered,
+            generation: self.generation,
+            taken: self.taken.clone(),
+            facts: Some(facts),
+        };
+        (handover, [self.listener.as_fd(), self.bell.as_fd()])
     }
 
     /// Something new is on record.
