@@ -5,8 +5,10 @@ use abide_core::evidence::{Body, Role, Sealed};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::status::Status;
+use abide_sys::disk::Untrusted;
 use abide_sys::lock::{self, Holder};
 
+use crate::find;
 use crate::store::Home;
 use crate::truth::Truth;
 
@@ -35,7 +37,12 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
     };
     let dir = home.session(id).map_err(|untrusted| {
         let message = format!("session {id} cannot be sealed: {}", untrusted.says());
-        Failure::new(Code::UnsafeHome, message).about(id.as_str())
+        match untrusted {
+            Untrusted::NotThere => find::nothing(id.as_str()),
+            Untrusted::NotADirectory | Untrusted::Foreign(_) | Untrusted::Open(_) | Untrusted::Io(_) => {
+                Failure::new(Code::UnsafeHome, message).about(id.as_str())
+            }
+        }
     })?;
     let mut writer = dir.write(Role::Sealer, truth.now().boot).map_err(|e| refused(&e))?;
     if !lock::take(writer.file(), Holder::Sealer).map_err(|e| refused(&e))? {

@@ -1,0 +1,5 @@
+//! `Sessions` on evidence that the test writes and processes that it knows.
+
+mod find;
+mod seal;
+mod truth;

@@ -1,0 +1,103 @@
+//! Sealing asks everything again: what the scan saw counts for nothing.
+
+use abide_core::evidence::{Cause, Closing, How};
+use abide_core::failure::Code;
+use abide_core::id::SessionId;
+use abide_core::status::Status;
+use abide_engine::{Sealing, Sessions};
+use abide_sys::lock::Holder;
+use abide_testkit::ScratchHome;
+use abide_testkit::scene::{Scene, dead, identity, idle};
+
+struct Stage {
+    home: ScratchHome,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self { home: ScratchHome::new() }
+    }
+
+    /// A session that a scan finds lost and not sealed.
+    fn lost(&self, id: &str) -> Scene {
+        let gone = dead();
+        let scene = Scene::new(&self.home.path(), id).served(&gone, &gone, &gone);
+        let found = self.sessions().find(id).expect("it is there");
+        assert_eq!(found.verdict.rule.closing(), Some(Closing::Lost));
+        scene
+    }
+
+    fn sessions(&self) -> Sessions {
+        Sessions::open(&self.home.path()).expect("the home is ours")
+    }
+
+    fn seal(&self, id: &str) -> Sealing {
+        self.sessions().seal(&SessionId::parse(id).expect("an id")).expect("it can be written")
+    }
+}
+
+#[test]
+fn a_program_that_is_alive_after_all_is_not_sealed() {
+    let stage = Stage::new();
+    let living = idle();
+    let process = identity(&living);
+    let scene = stage.lost("revived0").guarded(&process).started(&process);
+    let before = scene.bytes();
+    assert_eq!(stage.seal("revived0"), Sealing::NotOver(Status::Running));
+    assert_eq!(scene.bytes(), before);
+    drop(living);
+    assert_eq!(stage.seal("revived0"), Sealing::Sealed, "now it is dead");
+}
+
+#[test]
+fn an_end_that_was_recorded_meanwhile_is_not_sealed_over() {
+    let stage = Stage::new();
+    let scene = stage.lost("ended000").ended(How::Exited { code: 3 });
+    let in_slot = stage.lost("inslot00").ended_in_slot(How::Exited { code: 3 });
+    for scene in [scene, in_slot] {
+        let before = scene.bytes();
+        assert_eq!(stage.seal(scene.id()), Sealing::WasClosed);
+        assert_eq!(scene.bytes(), before);
+    }
+}
+
+#[test]
+fn who_is_closed_stays_closed_and_says_so() {
+    let stage = Stage::new();
+    let scene = stage.lost("lost0000");
+    assert_eq!(stage.seal("lost0000"), Sealing::Sealed);
+    let sealed = scene.bytes();
+    assert_eq!(stage.seal("lost0000"), Sealing::WasClosed);
+    assert_eq!(scene.bytes(), sealed);
+    let found = stage.sessions().find("lost0000").unwrap();
+    let told = found.evidence.closing.sealed.as_ref().unwrap();
+    assert_eq!(told.body.status, Closing::Lost);
+    assert_eq!(told.body.cause, Some(Cause::HelpersDied));
+    let last = found.evidence.beginning.started.as_ref().unwrap().at;
+    assert_eq!(told.body.last_seen, Some(last), "the last sign of life");
+}
+
+#[test]
+fn one_sealer_at_a_time_is_enough() {
+    let stage = Stage::new();
+    let scene = stage.lost("busy0000").held(Holder::Sealer);
+    assert_eq!(stage.seal("busy0000"), Sealing::Busy);
+    drop(scene);
+    assert_eq!(stage.seal("busy0000"), Sealing::Sealed);
+}
+
+#[test]
+fn what_cannot_be_told_is_never_sealed() {
+    let stage = Stage::new();
+    let damaged = stage.lost("damaged0").bytes_added(b"\ngarbage\n");
+    let before = damaged.bytes();
+    assert_eq!(stage.seal("damaged0"), Sealing::NotOver(Status::Unknown));
+    let locked = stage.lost("locked00").held(Holder::Host);
+    assert_eq!(stage.seal("locked00"), Sealing::NotOver(Status::Exiting), "a held lock is life");
+    assert_eq!(damaged.bytes(), before);
+    drop(locked);
+    let nobody = SessionId::parse("nobody00").unwrap();
+    let failure = stage.sessions().seal(&nobody).unwrap_err();
+    assert_eq!(failure.session.as_deref(), Some("nobody00"));
+    assert_eq!(failure.code, Code::NoSuchSession);
+}
