@@ -7,6 +7,7 @@ mod gc;
 mod inspect;
 mod logs;
 mod ls;
+mod result;
 mod rm;
 mod run;
 mod schema;
@@ -129,6 +130,7 @@ verbs! {
     "ls" ls Ls,
     "inspect" inspect Inspect,
     "why" why Why,
+    "result" result Declare,
     "upgrade" upgrade Upgrade,
     "rm" rm Rm,
     "gc" gc Gc,

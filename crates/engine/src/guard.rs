@@ -24,6 +24,7 @@ use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
 use abide_sys::{clock, pty, spawn, tty};
 
+use crate::declared;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 pub(crate) use handover::{Handover, start_again};
@@ -328,6 +329,9 @@ impl Keeper {
 
     /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
     fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
+        if let Some(word) = declared::left_by_program(&self.dir) {
+            self.note(Body::Declared(word));
+        }
         let survivors = tree::left(&self.truth);
         let ended = Ended { outcome, resources, survivors };
         let fact = self.evidence.draft(clock::now(), Body::Ended(Box::new(ended)));

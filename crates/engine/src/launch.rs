@@ -73,7 +73,13 @@ fn start_guard(
 ) -> io::Result<Answer> {
     let id = launched.id.as_str();
     let session_dir = home.session_path(id);
-    for (key, value) in [("ABIDE_SESSION", OsString::from(id)), ("ABIDE_SESSION_DIR", session_dir.into())] {
+    // So that an abide that the program calls means this session and this home.
+    let own = [
+        ("ABIDE_SESSION", OsString::from(id)),
+        ("ABIDE_SESSION_DIR", session_dir.into()),
+        ("ABIDE_HOME", home.path().into()),
+    ];
+    for (key, value) in own {
         request.env.insert(key.into(), value);
     }
     if request.size.is_some() {

@@ -3,6 +3,7 @@
 mod attach;
 mod client;
 mod collect;
+pub mod declared;
 pub mod doctor;
 mod drill;
 mod find;
@@ -23,7 +24,7 @@ mod wait;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use abide_core::evidence::{Size, Survivor};
+use abide_core::evidence::{Declared, Size, Survivor};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
 use abide_core::verdict::Now;
@@ -176,6 +177,15 @@ impl Sessions {
             failure: upgrade::upgrade(&self.truth, home, session, &path).err(),
         };
         Ok(sessions.iter().map(upgrade).collect())
+    }
+
+    /// Records a program's own word on its work.
+    ///
+    /// # Errors
+    /// If the evidence cannot be written.
+    pub fn declare(&self, session: &Session, word: Declared) -> Result<(), Failure> {
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        declared::declare(&self.truth, home, session, word)
     }
 
     /// Kills one process of a session without any warning: a fault on purpose. True once its death is proved.

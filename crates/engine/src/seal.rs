@@ -8,6 +8,7 @@ use abide_core::status::Status;
 use abide_sys::disk::Untrusted;
 use abide_sys::lock::{self, Holder};
 
+use crate::declared;
 use crate::find;
 use crate::store::Home;
 use crate::truth::Truth;
@@ -58,6 +59,10 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
         cause: session.verdict.outcome.and_then(|inferred| inferred.cause),
         last_seen: session.evidence.record.last.map(|told| told.at),
     };
+    // The guard would have read it; the program's word is not lost with its witness.
+    if let Some(word) = declared::left_by_program(&dir) {
+        writer.add(truth.now().at, Body::Declared(word)).map_err(|e| refused(&e))?;
+    }
     writer.add(truth.now().at, Body::Sealed(Box::new(sealed))).map_err(|e| refused(&e))?;
     writer.sync().map_err(|e| refused(&e))?;
     Ok(Sealing::Sealed)

@@ -2,6 +2,7 @@
 //! Reads and appends; judges nothing.
 
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ const OUTCOME: &str = "outcome";
 const ALIVE: &str = "alive";
 const SOCKET: &str = "socket";
 const NEXT: &str = "next";
+const RESULT: &str = "result.toml";
 const RECORDING: &str = "recording";
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
@@ -277,6 +279,14 @@ impl SessionDir {
     /// Names the executable that the guard is to become.
     pub(crate) fn set_next_image(&self, path: &str) -> std::io::Result<()> {
         self.dir.set_link_text(NEXT, path)
+    }
+
+    /// The text of the result that the program left, if there is one of at most so many bytes.
+    pub(crate) fn result(&self, longest: u64) -> Option<String> {
+        let file = self.dir.read(RESULT).ok()?;
+        let mut text = String::new();
+        file.take(longest + 1).read_to_string(&mut text).ok()?;
+        (text.len() as u64 <= longest).then_some(text)
     }
 
     /// Listens for clients.
