@@ -1,6 +1,6 @@
 //! What all these tests share: a home, the binary that is asked about it, and short ways to an answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use abide_core::evidence::Launched;
 use abide_core::identity::Identity;
@@ -12,17 +12,30 @@ use serde_json::Value;
 pub(crate) struct Stage {
     pub(crate) home: ScratchHome,
     pub(crate) abide: Abide,
+    memory: Option<InMemory>,
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
         let home = ScratchHome::new();
         let abide = Abide::new(env!("CARGO_BIN_EXE_abide"), &home);
-        Self { home, abide }
+        Self { home, abide, memory: None }
+    }
+
+    /// A home that no disk slows down, where there is memory to be had as files.
+    pub(crate) fn in_memory() -> Self {
+        let stage = Self::new();
+        let memory = Path::new("/dev/shm");
+        if !memory.is_dir() {
+            return stage;
+        }
+        let name = stage.home.around().path().file_name().expect("it has a name of its own");
+        let memory = InMemory(memory.join(name));
+        Self { abide: stage.abide.at(&memory.0), memory: Some(memory), ..stage }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.home.path()
+        self.memory.as_ref().map_or_else(|| self.home.path(), |memory| memory.0.clone())
     }
 
     /// A new session in this home.
@@ -64,6 +77,16 @@ impl Stage {
         let ran = self.abide.run(args);
         assert_eq!((ran.code(), ran.stderr.as_str()), (Some(0), ""), "{args:?}: {ran:?}");
         ran.stdout
+    }
+}
+
+/// A home of its own in memory, removed with this value.
+struct InMemory(PathBuf);
+
+impl Drop for InMemory {
+    fn drop(&mut self) {
+        // As of every scratch directory, what cannot be removed is left.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -35,7 +35,7 @@ fn mended(ran: &Ran) -> usize {
 #[test]
 fn of_many_sealers_at_once_exactly_one_closes_a_session() {
     for round in 0..ROUNDS {
-        let stage = Stage::new();
+        let stage = Stage::in_memory();
         let scenes = lost(&stage, round);
         let fix = || stage.abide.run(&["doctor", "--fix", "--json"]);
         let look = || stage.abide.run(&["ls", "-a", "--json"]);
@@ -57,7 +57,7 @@ fn of_many_sealers_at_once_exactly_one_closes_a_session() {
 
 #[test]
 fn a_killed_sealer_leaves_nothing_that_counts_twice() {
-    let stage = Stage::new();
+    let stage = Stage::in_memory();
     let scenes = lost(&stage, 0);
     let mut sealer = Running::start(&mut stage.abide.command(&["doctor", "--fix"]));
     until("a session is sealed", || scenes.iter().any(|scene| seals(scene) == 1));
