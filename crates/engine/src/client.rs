@@ -1,6 +1,8 @@
 //! A client's side of a host: speaks, hears, and comes back by itself when the host is replaced.
 //! What was typed and not confirmed is typed again; the guard takes each number once.
 
+pub(crate) mod attach;
+
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

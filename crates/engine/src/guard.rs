@@ -22,7 +22,7 @@ use abide_core::identity::Identity;
 use abide_core::recording::{Kind, resize_payload};
 use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
-use abide_sys::{clock, pty, spawn, tty};
+use abide_sys::{clock, pty, reap, tty};
 
 use crate::declared;
 use crate::store::{SessionDir, Writer};
@@ -291,7 +291,7 @@ impl Keeper {
 
     fn reap(&mut self) {
         let mut others = false;
-        while let Some(reaped) = spawn::reap() {
+        while let Some(reaped) = reap::reap() {
             if reaped.pid == self.program.identity.pid {
                 let wall_ms = clock::now().boot.saturating_sub(self.program.started_boot);
                 let resources = Some(Resources { wall_ms, ..reaped.resources });

@@ -1,6 +1,5 @@
 //! The shell around the core, behind one door: `Sessions`. Fronts know nothing else of it.
 
-mod attach;
 mod client;
 mod collect;
 pub mod declared;
@@ -10,11 +9,9 @@ mod find;
 mod guard;
 mod host;
 pub mod launch;
-mod logs;
 mod names;
 pub mod recording;
 mod seal;
-mod snapshot;
 mod stop;
 pub mod store;
 mod truth;
@@ -30,13 +27,13 @@ use abide_core::id::SessionId;
 use abide_core::verdict::Now;
 
 pub use abide_sys::signal as signals;
-pub use attach::Left;
+pub use client::attach::Left;
 pub use collect::{Collected, Limits};
 pub use drill::Target;
 pub use launch::Request;
-pub use logs::Shown;
+pub use recording::logs::Shown;
+pub use recording::snapshot::{Snapshot, Source};
 pub use seal::Sealing;
-pub use snapshot::{Snapshot, Source};
 pub use truth::{Features, Session, Truth};
 pub use upgrade::Upgraded;
 pub use wait::Until;
@@ -205,7 +202,7 @@ impl Sessions {
         shown: &mut impl FnMut(Shown<'_>) -> bool,
     ) -> Result<(), Failure> {
         let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
-        logs::logs(&self.truth, home, session, follow, shown)
+        recording::logs::logs(&self.truth, home, session, follow, shown)
     }
 
     /// The screen of a session: from its host, or replayed where there is none or it does not answer.
@@ -214,7 +211,7 @@ impl Sessions {
     /// If there is no recording to read.
     pub fn snapshot(&self, session: &Session) -> Result<Snapshot, Failure> {
         let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
-        snapshot::snapshot(home, session)
+        recording::snapshot::snapshot(home, session)
     }
 
     /// Lets this terminal show a session and type into it, until one of the two is left.
@@ -223,7 +220,7 @@ impl Sessions {
     /// If the session has no host, or there is no terminal.
     pub fn attach(&self, session: &Session, read_only: bool) -> Result<Left, Failure> {
         let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
-        attach::attach(home, session, read_only)
+        client::attach::attach(home, session, read_only)
     }
 
     /// Sends a signal to a session's program.

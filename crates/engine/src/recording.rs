@@ -1,5 +1,8 @@
 //! Reading a recording: as it grows, entry by entry, with whatever is damaged located and passed over.
 
+pub(crate) mod logs;
+pub(crate) mod snapshot;
+
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 

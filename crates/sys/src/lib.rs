@@ -9,6 +9,7 @@ pub mod lock;
 pub mod poll;
 pub mod probe;
 pub mod pty;
+pub mod reap;
 pub mod signal;
 pub mod sock;
 pub mod spawn;

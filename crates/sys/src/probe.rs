@@ -115,8 +115,8 @@ impl Default for Probe {
 #[cfg(test)]
 mod tests {
     use super::{Means, elsewhere};
-    use abide_core::evidence::{How, Observer};
     use abide_core::identity::{Doubt, Sighting};
+    use std::os::fd::AsFd;
 
     #[test]
     fn a_system_that_cannot_be_probed_says_so_and_records_no_owner() {
@@ -127,5 +127,7 @@ mod tests {
         assert_eq!(elsewhere::identify(&here, means, 1), Err(Doubt::Unsupported));
         assert_eq!(elsewhere::parent(1), None);
         assert!(elsewhere::hold(1).is_none() && elsewhere::descendants(1).is_empty());
+        let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
+        assert!(elsewhere::end_of(&held, 1).is_none());
     }
 }

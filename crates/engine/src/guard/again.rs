@@ -14,7 +14,7 @@ use abide_core::recording::Kind;
 use abide_core::verdict::program_of;
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::signal::{self, Signals};
-use abide_sys::{pty, spawn};
+use abide_sys::{pty, reap, spawn};
 
 use super::birth::guard_it;
 use super::handover::Handover;
@@ -36,7 +36,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     let handover: Handover = body_from_line(&bytes)?;
     let dir = SessionDir::from_trusted(PrivateDir::from_trusted(dir));
     let signals = Signals::of(&SIGNALS)?;
-    spawn::become_subreaper()?;
+    reap::become_subreaper()?;
     let truth = Truth::new();
     let ours = handover.facts.is_some();
     // What is handed over first is the evidence with its lock, or the line to the host that started us.
@@ -76,7 +76,7 @@ fn go_on(truth: &Truth, file: File, facts: u64) -> io::Result<Writer> {
     let now = truth.now();
     let lock = disk::file_id(&file)?;
     let witness = Witness { role: Role::Guard, pid: std::process::id(), boot: now.boot };
-    let mut evidence = Writer::resume(file, witness, facts);
+    let mut evidence = Writer::new(file, witness, facts);
     let guard = truth.identify(std::process::id()).map_err(|doubt| io::Error::other(doubt.says()))?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     evidence.add(now.at, Body::Guarded(Guarded { guard, lock, version }))?;

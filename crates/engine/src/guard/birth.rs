@@ -10,12 +10,12 @@ use abide_core::evidence::{Body, ExecFailed, Guarded, Launched, Observer, Role, 
 use abide_core::guard::{Guard, Orders};
 use abide_core::id::SessionId;
 use abide_core::recording::{Kind, Start};
-use abide_sys::clock;
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::lock::{self, Holder};
 use abide_sys::pty::Pty;
 use abide_sys::signal::{self, Signals};
 use abide_sys::spawn::{self, Gated, Image, Stdio};
+use abide_sys::{clock, reap};
 
 use super::link::Link;
 use super::recorder::Recorder;
@@ -64,7 +64,7 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
     let Parcel { mut launched, image } = unpack(parcel)?;
     let id = SessionId::parse(&launched.id).ok_or(io::ErrorKind::InvalidInput)?;
     let signals = Signals::of(&super::SIGNALS)?;
-    spawn::become_subreaper()?;
+    reap::become_subreaper()?;
     let truth = Truth::new();
     let mut evidence = guard_it(&truth, &dir)?;
     let mut recorder = Recorder::new(dir.create_recording()?);

@@ -202,7 +202,7 @@ impl Client {
                 self.send(&ToClient::Refused { code: "read_only".to_owned(), message });
             }
             ToHostFromClient::Input { seq, bytes } => {
-                wishes.push(Wish::Input { client: self.id, seq, bytes })
+                wishes.push(Wish::Input { client: self.id, seq, bytes });
             }
             ToHostFromClient::Resize(size) => wishes.push(Wish::Resize(size)),
             ToHostFromClient::Mark(text) => wishes.push(Wish::Mark(text)),

@@ -7,8 +7,8 @@ use abide_core::passage::Passage;
 use abide_core::recording::{Entry, Kind};
 use abide_core::screen::{Screen, Told};
 
+use crate::recording::snapshot::Replayed;
 use crate::recording::{Found, Reader};
-use crate::snapshot::Replayed;
 
 /// How many pieces are taken in before anyone else is heard.
 const PIECES_A_TURN: u32 = 4;

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use abide_core::evidence::{How, Observer};
 
-use crate::spawn::how;
+use crate::reap::how;
 
 /// The kernel's `struct pidfd_info`, in its first version.
 #[repr(C)]

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use abide_core::evidence::How;
 use abide_core::identity::Identity;
-use abide_sys::{clock, spawn};
+use abide_sys::{clock, reap};
 use abide_testkit::scene::{Scene, dead, launch};
 use abide_testkit::{Observer, ScratchHome};
 
@@ -117,7 +117,7 @@ fn once(command: &mut Command) -> io::Result<Found> {
     let started = command.spawn()?;
     Observer::of(started.id()).await_end();
     let micros = clock::boot_micros() - began;
-    let reaped = spawn::reap().filter(|reaped| reaped.pid == started.id());
+    let reaped = reap::reap().filter(|reaped| reaped.pid == started.id());
     let reaped = reaped.ok_or_else(|| io::Error::other("another process of ours ended"))?;
     if reaped.how != (How::Exited { code: 0 }) {
         return Err(io::Error::other(format!("{command:?} ended with {:?}", reaped.how)));

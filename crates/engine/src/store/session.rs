@@ -1,0 +1,169 @@
+//! One session's directory: its files by their purposes. Every reader and writer of a session comes through here.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+
+use abide_core::evidence::frame::encode;
+use abide_core::evidence::{Fact, Role, Witness};
+use abide_sys::disk::{self, PrivateDir};
+use abide_sys::sock;
+
+use super::{ALIVE, EVIDENCE, OUTCOME, RECORDING, Reading, SOCKET, Writer};
+
+const NEXT: &str = "next";
+const RESULT: &str = "result.toml";
+
+/// The directory of one session.
+#[derive(Debug)]
+pub struct SessionDir {
+    dir: PrivateDir,
+}
+
+impl SessionDir {
+    /// Reads the evidence. What cannot be read is damage in it, never an error.
+    #[must_use]
+    pub fn read(&self) -> Reading<'_> {
+        self.read_until(i64::MAX)
+    }
+
+    /// Reads the evidence that was written up to an instant of wall time.
+    #[must_use]
+    pub fn read_until(&self, wall: i64) -> Reading<'_> {
+        Reading::new(self, self.dir.read(EVIDENCE), wall)
+    }
+
+    /// Opens the evidence for a witness to add to.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, role: Role, boot: u32) -> std::io::Result<Writer> {
+        let file = self.dir.append(EVIDENCE)?;
+        let witness = Witness { role, pid: std::process::id(), boot };
+        Ok(Writer::new(file, witness, 0))
+    }
+
+    /// Writes the guard's word on the end into the slot.
+    ///
+    /// # Errors
+    /// If the disk itself fails.
+    pub fn fill_slot(&self, fact: &Fact) -> std::io::Result<()> {
+        self.dir.open_slot(OUTCOME)?.fill(&encode(fact)?)
+    }
+
+    /// How long the recording is; none if there is none that can be read.
+    pub(crate) fn recording_bytes(&self) -> Option<u64> {
+        Some(self.dir.read(RECORDING).ok()?.metadata().ok()?.len())
+    }
+
+    /// Removes everything but the evidence and the slot.
+    pub(crate) fn remove_bulk(&self) -> std::io::Result<()> {
+        for name in self.dir.names()? {
+            let name = name.to_str().ok_or(std::io::ErrorKind::InvalidData)?;
+            if name != EVIDENCE && name != OUTCOME {
+                self.dir.remove_tree(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How much room the session takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let names = self.dir.names().unwrap_or_default();
+        let sizes = names.iter().filter_map(|name| self.dir.read(name.to_str()?).ok()?.metadata().ok());
+        sizes.map(|meta| meta.len()).sum()
+    }
+
+    /// The executable that the guard is to become.
+    pub(crate) fn next_image(&self) -> std::io::Result<Option<String>> {
+        self.dir.link_text(NEXT)
+    }
+
+    /// Names the executable that the guard is to become.
+    pub(crate) fn set_next_image(&self, path: &str) -> std::io::Result<()> {
+        self.dir.set_link_text(NEXT, path)
+    }
+
+    /// The text of the result that the program left, if there is one of at most so many bytes.
+    pub(crate) fn result(&self, longest: u64) -> Option<String> {
+        let file = self.dir.read(RESULT).ok()?;
+        let mut text = String::new();
+        file.take(longest + 1).read_to_string(&mut text).ok()?;
+        (text.len() as u64 <= longest).then_some(text)
+    }
+
+    /// Listens for clients.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(crate) fn listen(&self) -> std::io::Result<OwnedFd> {
+        sock::listen_below(&self.dir, SOCKET)
+    }
+
+    /// Connects to whoever serves the session, or will.
+    ///
+    /// # Errors
+    /// If nobody does.
+    pub(crate) fn connect(&self) -> std::io::Result<OwnedFd> {
+        sock::connect_below(&self.dir, SOCKET)
+    }
+
+    /// The FIFO to wait on.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn waiting(&self) -> std::io::Result<File> {
+        self.dir.wait_on_fifo(ALIVE)
+    }
+
+    /// Holds the FIFO that waiters wait on.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn hold(&self) -> std::io::Result<File> {
+        self.dir.hold_fifo(ALIVE)
+    }
+
+    /// Makes the recording.
+    ///
+    /// # Errors
+    /// If there is one, or no room for one.
+    pub fn create_recording(&self) -> std::io::Result<File> {
+        self.dir.create_log(RECORDING, 0)
+    }
+
+    /// The recording, to go on writing.
+    ///
+    /// # Errors
+    /// If there is none that may be written.
+    pub(crate) fn append_recording(&self) -> std::io::Result<File> {
+        self.dir.append(RECORDING)
+    }
+
+    /// The recording, to read.
+    ///
+    /// # Errors
+    /// If there is none that may be read.
+    pub fn recording(&self) -> std::io::Result<File> {
+        self.dir.read(RECORDING)
+    }
+
+    /// The open directory, to hand to a guard.
+    pub(crate) const fn dir(&self) -> &PrivateDir {
+        &self.dir
+    }
+
+    /// A session's directory that our launcher made and trusted.
+    pub(crate) const fn from_trusted(dir: PrivateDir) -> Self {
+        Self { dir }
+    }
+
+    pub(super) fn slot(&self) -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        disk::read_pieces(&mut self.dir.read(OUTCOME)?, |piece| {
+            let room = disk::Slot::SIZE.saturating_sub(bytes.len());
+            bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+        })?;
+        Ok(bytes)
+    }
+}
