@@ -18,8 +18,8 @@ use super::title::Names;
 const BEGIN: &str =
     "\x1b[!p\x1b[?6l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b(B\x1b)B\x0f\x1b[0m\x1b]8;;\x1b\\\x1b[H\x1b[2J";
 const CLEAR: &str = "\x1b[0m\x1b[H\x1b[2J";
-/// A wide blank: in the last column it must wrap.
-const WIDE_BLANK: &str = "\u{3000}\r\x1b[0m\x1b[K";
+/// A wide blank: in the last column it must wrap. A sequence before it keeps it from joining the character there.
+const WIDE_BLANK: &str = "\x1b(B\u{3000}\r\x1b[0m\x1b[K";
 
 impl Screen {
     /// Bytes that show this screen on a terminal of the same size, with the last `scrollback` lines above it, and

@@ -89,9 +89,6 @@ impl Grid {
         for _ in 0..count.min(region.height()) {
             let Some(mut row) = self.rows.remove(region.top) else { return };
             if let Some(history) = &mut history {
-                if row.wrapped {
-                    row.fill_to(self.cols);
-                }
                 history.push(&row);
             }
             row.clear(blank, self.cols);

@@ -202,10 +202,15 @@ impl Term {
         if self.cursor.origin {
             self.cursor.row = self.cursor.row.clamp(self.region.top, self.region.bottom);
         }
+        self.settle();
+        self.refresh_extra();
+    }
+
+    /// A cursor that waits behind the last column stands behind text: no wide character left that column out.
+    pub(crate) fn settle(&mut self) {
         if self.cursor.pending {
             self.paper().0.short = false;
         }
-        self.refresh_extra();
     }
 
     /// Shows the other screen. The alternate one is forgotten when it is left, as in tmux.
@@ -283,6 +288,7 @@ impl Term {
         }
         self.size = size;
         self.region = Region::whole(size);
+        self.settle();
     }
 }
 

@@ -120,8 +120,26 @@ fn osc() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-pub(crate) fn stream() -> impl Strategy<Value = Vec<u8>> {
-    proptest::collection::vec(piece(), 0..60).prop_map(|pieces| pieces.concat())
+/// Bytes that a failure shows so that they can be read.
+#[derive(Clone)]
+pub(crate) struct Stream(pub Vec<u8>);
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "b\"{}\"", self.0.escape_ascii())
+    }
+}
+
+impl std::ops::Deref for Stream {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+pub(crate) fn stream() -> impl Strategy<Value = Stream> {
+    proptest::collection::vec(piece(), 0..60).prop_map(|pieces| Stream(pieces.concat()))
 }
 
 pub(crate) fn size() -> impl Strategy<Value = Size> {

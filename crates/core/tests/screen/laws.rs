@@ -64,7 +64,7 @@ proptest! {
     #[test]
     fn where_the_stream_is_cut_makes_no_difference(size in size(), stream in stream(), step in 1..9_usize) {
         let mut whole = Screen::new(size, SCROLLBACK);
-        let notices = feed(&mut whole, &stream);
+        let notices = feed(&mut whole, &*stream);
         let mut cut = Screen::new(size, SCROLLBACK);
         let parts: Vec<_> = stream.chunks(step).flat_map(|chunk| feed(&mut cut, chunk)).collect();
         prop_assert_eq!(notices, parts);
@@ -113,7 +113,7 @@ proptest! {
         prop_assert!(Screen::thaw(&bytes[..at]).is_none());
         bytes[at] = byte;
         if let Some(mut screen) = Screen::thaw(&bytes) {
-            feed(&mut screen, more);
+            feed(&mut screen, &*more);
             let _ = (screen.dump(SCROLLBACK), screen.freeze(), screen.visible_text(), screen.scrollback().count());
             screen.resize(Size { cols: 7, rows: 3 });
         }
@@ -133,7 +133,7 @@ proptest! {
         for (size, stream) in steps {
             screen.resize(size);
             assert_sound(&screen);
-            feed(&mut screen, &stream);
+            feed(&mut screen, &*stream);
             assert_sound(&screen);
             let copy = fed(screen.size(), &screen.dump(SCROLLBACK));
             assert_same(&screen, &copy);

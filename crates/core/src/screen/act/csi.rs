@@ -51,10 +51,10 @@ impl Term {
             b'P' => self.delete_characters(count),
             b'L' => self.insert_lines(count),
             b'M' => self.delete_lines(count),
-            b'S' => self.scroll_up(self.region, count),
+            b'S' => self.scroll_text_up(count),
             // With more numbers it is xterm's old highlight tracking.
-            b'T' if params.len() == 1 => self.scroll_down(count),
-            b'^' => self.scroll_down(count),
+            b'T' if params.len() == 1 => self.scroll_text_down(count),
+            b'^' => self.scroll_text_down(count),
             b'b' => self.print_again(count),
             b'c' if params.get(0) == 0 => self.answer_attributes(end),
             b'g' => self.clear_tabs(params.get(0)),

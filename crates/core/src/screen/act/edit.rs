@@ -82,8 +82,14 @@ impl Term {
         self.region.holds(row).then_some(Region { top: row, bottom: self.region.bottom })
     }
 
-    pub(super) fn scroll_down(&mut self, count: usize) {
+    pub(super) fn scroll_text_down(&mut self, count: usize) {
         let blank = self.blank();
         self.pages.grid_mut().scroll_down(self.region, count, blank);
+        self.settle();
+    }
+
+    pub(super) fn scroll_text_up(&mut self, count: usize) {
+        self.scroll_up(self.region, count);
+        self.settle();
     }
 }

@@ -100,7 +100,7 @@ impl Term {
         if self.cursor.col >= self.cols() {
             self.cursor.col = self.cols() - 1;
             self.cursor.pending = true;
-            self.pages.grid_mut().row_mut(self.cursor.row).short = false;
+            self.settle();
         }
     }
 

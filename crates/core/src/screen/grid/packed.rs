@@ -25,9 +25,9 @@ const MARKS: u8 = 1 << 5;
 pub(crate) struct Packed(Box<[u8]>);
 
 impl Packed {
-    /// A row that is continued keeps the blanks at its end: they are part of the text.
+    /// Without the blanks at its end. In a row that is continued they are part of the text: who joins rows fills it.
     pub(crate) fn of(row: &Row) -> Self {
-        let cells = if row.wrapped { row.cells() } else { &row.cells()[..row.used()] };
+        let cells = &row.cells()[..row.used()];
         let (wrapped, short) = row.continues();
         let flags = (u8::from(wrapped) * WRAPPED) | (u8::from(short) * SHORT);
         // A row that once held more may be plain again; equal rows are packed alike.

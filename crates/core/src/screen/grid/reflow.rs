@@ -72,12 +72,7 @@ impl Grid {
         let above = history.len();
         self.rows.truncate(used);
         let mut lines: Vec<Line> = history.take().into_iter().map(Line::Packed).collect();
-        for mut row in self.rows.drain(..) {
-            if row.wrapped {
-                row.fill_to(self.cols);
-            }
-            lines.push(Line::Row(row));
-        }
+        lines.extend(self.rows.drain(..).map(Line::Row));
         let mut tracked: Vec<Point> =
             points.iter().map(|point| Point { row: point.row.min(used - 1) + above, ..*point }).collect();
         tracked.push(Point { row: above, col: 0, pending: false });
@@ -109,6 +104,9 @@ impl Grid {
         self.cols = cols;
         if let Some(last) = self.rows.back_mut() {
             last.wrapped = false;
+        }
+        for point in points.iter().filter(|point| point.pending) {
+            self.rows[point.row].short = false;
         }
     }
 }
@@ -150,12 +148,13 @@ impl Wrapping<'_> {
             }
             Err(lines) => {
                 for line in lines {
-                    let row = line.row();
+                    let mut row = line.row();
                     offsets.push(text.cells().len());
                     let len = match row.continues() {
                         (false, _) => row.used(),
-                        (true, short) => row.cells().len().saturating_sub(usize::from(short)),
+                        (true, short) => self.old_cols - usize::from(short),
                     };
+                    row.fill_to(len);
                     text.append(&row.cells()[..len], &row);
                 }
             }
