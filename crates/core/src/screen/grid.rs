@@ -135,10 +135,11 @@ impl Grid {
         let lost = (cursor_row + 1).saturating_sub(rows);
         self.rows.drain(..lost);
         self.rows.resize_with(rows, Row::default);
+        let same_width = self.cols == usize::from(size.cols);
         self.cols = usize::from(size.cols);
         for row in &mut self.rows {
             row.cut(self.cols);
-            row.wrapped &= row.cells().len() == self.cols;
+            row.wrapped &= same_width;
         }
         if let Some(last) = self.rows.back_mut() {
             last.wrapped = false;
