@@ -1,4 +1,8 @@
 //! The screen: tables a feature, laws that hold for any bytes, and recorded programs against another emulator.
 
 mod common;
+mod drawing;
 mod laws;
+mod looks;
+mod sizes;
+mod telling;
