@@ -159,9 +159,9 @@ pub struct Launched {
     #[serde(default, skip_serializing_if = "is_false")]
     pub argv_cut: bool,
     pub cwd: String,
-    /// The names of the environment variables; never their values.
+    /// The names of the environment variables, joined by `=`, which no name can hold; never their values.
     #[serde(default)]
-    pub env_names: Vec<String>,
+    pub env_names: String,
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// The terminal's size; none when the program runs on pipes.

@@ -1,21 +1,25 @@
 //! Who a process is, and whether that very process is alive. A pid is never an identity.
 //! Pure: `sys::probe` makes the sighting, `judge` decides what it proves.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// A 128-bit id that the system keeps as text: of a machine or of a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "Cow<'_, str>", into = "String")]
 pub struct SystemId(u128);
 
 impl SystemId {
     /// From 32 hex digits, dashes ignored. `None` for anything else, and for the all-zero id.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let digits: String = text.trim_end_matches('\n').chars().filter(|&c| c != '-').collect();
-        let hex = digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit());
-        let value = if hex { u128::from_str_radix(&digits, 16).ok()? } else { 0 };
-        (value != 0).then_some(Self(value))
+        let (mut value, mut count) = (0_u128, 0);
+        for digit in text.trim_end_matches('\n').chars().filter(|&c| c != '-') {
+            value = value << 4 | u128::from(digit.to_digit(16)?);
+            count += 1;
+        }
+        (count == 32 && value != 0).then_some(Self(value))
     }
 
     /// The first eight hex digits: enough to tell boots apart in a fact's witness.
@@ -25,10 +29,10 @@ impl SystemId {
     }
 }
 
-impl TryFrom<String> for SystemId {
+impl TryFrom<Cow<'_, str>> for SystemId {
     type Error = &'static str;
 
-    fn try_from(text: String) -> Result<Self, Self::Error> {
+    fn try_from(text: Cow<'_, str>) -> Result<Self, Self::Error> {
         Self::parse(&text).ok_or("not a 128-bit id")
     }
 }

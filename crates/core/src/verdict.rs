@@ -47,7 +47,6 @@ pub struct Verdict {
     pub turn: Turn,
     pub attention: Attention,
     pub stuck_since: Option<Moment>,
-    pub because: Vec<Ground>,
 }
 
 /// One piece of the proof.
@@ -154,7 +153,6 @@ pub fn derive(evidence: &Evidence, seen: &Seen, now: Now) -> Verdict {
         turn,
         attention: agent::attention(evidence, turn, status),
         stuck_since,
-        because: because(rule, evidence, seen, now),
         outcome,
     }
 }
@@ -279,7 +277,9 @@ fn uptime(evidence: &Evidence, seen: &Seen, now: Now) -> Option<u64> {
     }
 }
 
-fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Ground> {
+/// The proof of a verdict: every fact and every word of the kernel that it rests on.
+#[must_use]
+pub fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Ground> {
     let mut grounds = deciding_facts(evidence);
     for damage in &evidence.record.damage {
         let says = format!("{} at byte {}, {} bytes", damage.flaw.says(), damage.offset, damage.length);

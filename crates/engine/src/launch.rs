@@ -126,7 +126,13 @@ fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
         argv_cut: argv.len() < request.argv.len(),
         argv,
         cwd: request.cwd.display().to_string(),
-        env_names: request.env.keys().map(|key| key.to_string_lossy().into_owned()).take(1024).collect(),
+        env_names: request
+            .env
+            .keys()
+            .map(|key| key.to_string_lossy())
+            .take(1024)
+            .collect::<Vec<_>>()
+            .join("="),
         labels: request.labels.clone(),
         size: request.size,
         launcher: truth.identify(std::process::id()).ok(),

@@ -25,6 +25,7 @@ use abide_core::evidence::{Declared, Size, Survivor};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
 use abide_core::verdict::Now;
+use abide_core::verdict::{Ground, because};
 
 pub use abide_sys::signal as signals;
 pub use client::attach::Left;
@@ -293,6 +294,12 @@ fn ask_all(truth: &Truth, home: &Home, ids: &[SessionId]) -> Vec<Session> {
 }
 
 impl Session {
+    /// The proof of the verdict.
+    #[must_use]
+    pub fn because(&self) -> Vec<Ground> {
+        because(self.verdict.rule, &self.evidence, &self.seen, self.asked)
+    }
+
     /// The terminal's size at the launch; of a program on pipes, what a terminal usually has.
     #[must_use]
     pub fn size(&self) -> Size {

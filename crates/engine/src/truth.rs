@@ -143,6 +143,10 @@ impl Truth {
 
     /// Reads and looks until what was read is at least as new as any death that was seen.
     fn settle(&self, reading: &mut Reading<'_>) -> (Evidence, Seen) {
+        if let Some(evidence) = reading.closed() {
+            let seen = self.look(&evidence, None);
+            return (evidence, seen);
+        }
         let mut round = 0;
         loop {
             let evidence = reading.evidence();

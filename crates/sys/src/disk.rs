@@ -342,14 +342,17 @@ pub fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// If the file cannot be read.
 pub fn read_pieces(file: &mut File, mut piece: impl FnMut(&[u8])) -> io::Result<u64> {
-    let mut buffer = vec![0; 64 * 1024];
+    let mut buffer = [0; 16 * 1024];
     let mut total = 0;
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(total),
             Ok(length) => {
                 piece(&buffer[..length]);
                 total += length as u64;
+                // A regular file gives all it has.
+                if length < buffer.len() {
+                    return Ok(total);
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

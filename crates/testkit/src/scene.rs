@@ -278,7 +278,7 @@ pub fn launch(id: &str, program: &Identity) -> Launched {
         argv: vec!["make".into(), "test".into()],
         argv_cut: false,
         cwd: "/srv/app".into(),
-        env_names: vec!["PATH".into(), "TERM".into()],
+        env_names: "PATH=TERM".into(),
         labels: BTreeMap::new(),
         size: Some(Size { cols: 80, rows: 24 }),
         launcher: None,

@@ -68,9 +68,9 @@ impl Verb for Args {
         list::sort(&mut found);
         // The table does not show it, and asking costs as much as all else.
         let recorded = template.is_some() || front.output.is_json();
-        let views = found.iter().map(|session| {
-            let recording = if recorded { sessions.recording(&session.id) } else { None };
-            SessionView::new(session, recording)
+        let views = found.iter().map(|session| match recorded {
+            true => SessionView::new(session, sessions.recording(&session.id)),
+            false => SessionView::brief(session, None),
         });
         let sources = vec![SourceView { name: "sessions", health: "ok", detail: None }];
         let data = ListView { sessions: views.collect(), sources };

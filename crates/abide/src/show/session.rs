@@ -37,7 +37,7 @@ pub(crate) struct SessionView<'a> {
     /// Processes of the session that lived on after its program.
     pub(crate) survivors: Vec<SurvivorView>,
     /// The proof, as `abide why` shows it.
-    pub(crate) because: Vec<GroundView<'a>>,
+    pub(crate) because: Vec<GroundView>,
 }
 
 /// Who it is and where it stands.
@@ -190,15 +190,20 @@ pub(crate) struct SurvivorView {
 /// One piece of the proof.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Ground")]
-pub(crate) struct GroundView<'a> {
-    pub(crate) fact: &'a str,
-    pub(crate) witness: &'a str,
+pub(crate) struct GroundView {
+    pub(crate) fact: String,
+    pub(crate) witness: String,
     pub(crate) at: Time,
-    pub(crate) says: Cow<'a, str>,
+    pub(crate) says: String,
 }
 
 impl<'a> SessionView<'a> {
     pub(crate) fn new(session: &'a Session, recording: Option<Recording>) -> Self {
+        Self { because: because(session), ..Self::brief(session, recording) }
+    }
+
+    /// Without the proof, which costs as much as all else: for those who do not show it.
+    pub(crate) fn brief(session: &'a Session, recording: Option<Recording>) -> Self {
         let (evidence, verdict) = (&session.evidence, &session.verdict);
         let ended = evidence.closing.ended.as_ref();
         let hosted = evidence.helpers.hosted.as_ref();
@@ -227,23 +232,22 @@ impl<'a> SessionView<'a> {
             },
             resources: ended.and_then(|told| told.body.resources).map(ResourcesView::new),
             survivors: survivors.iter().map(SurvivorView::new).collect(),
-            because: because(session),
+            because: Vec::new(),
         }
     }
 }
 
 /// The proof, without the secrets among the arguments it quotes.
-pub(crate) fn because(session: &Session) -> Vec<GroundView<'_>> {
+pub(crate) fn because(session: &Session) -> Vec<GroundView> {
     let argv = argv(session).unwrap_or_default();
     let masked = secret::mask(argv);
-    let grounds = session.verdict.because.iter();
-    grounds.map(|ground| GroundView::new(ground, secret::hide(&ground.says, argv, &masked))).collect()
-}
-
-impl<'a> GroundView<'a> {
-    fn new(ground: &'a Ground, says: Cow<'a, str>) -> Self {
-        Self { fact: &ground.fact, witness: &ground.witness, at: Time(ground.at.wall), says }
-    }
+    let view = |ground: Ground| GroundView {
+        says: secret::hide(&ground.says, argv, &masked).into_owned(),
+        fact: ground.fact,
+        witness: ground.witness,
+        at: Time(ground.at.wall),
+    };
+    session.because().into_iter().map(view).collect()
 }
 
 fn argv(session: &Session) -> Option<&[String]> {

@@ -18,7 +18,7 @@ pub(crate) struct WhyView<'a> {
     id: &'a str,
     status: StatusName,
     rule: RuleName,
-    because: Vec<GroundView<'a>>,
+    because: Vec<GroundView>,
     /// The instant that was asked about; only if it was not now.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Time>,
@@ -60,12 +60,12 @@ impl<'a> WhyView<'a> {
     }
 }
 
-fn row(ground: &GroundView<'_>) -> Vec<Cell> {
+fn row(ground: &GroundView) -> Vec<Cell> {
     let tone = if ground.fact == "damage" { Tone::Bad } else { Tone::Plain };
     vec![
         Cell::faint(&ground.at.local_exact()),
-        Cell::plain(ground.witness),
-        Cell::new(tone, ground.fact),
+        Cell::plain(&ground.witness),
+        Cell::new(tone, &ground.fact),
         Cell::new(tone, &ground.says),
     ]
 }

@@ -2,6 +2,8 @@
 //! The newline in front keeps a torn frame from swallowing the next one; blank lines mean nothing.
 //! A scanner takes any bytes in any pieces, in bounded memory, and locates what it cannot read.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -16,11 +18,13 @@ const CHECKSUM_LENGTH: usize = 8;
 #[derive(Serialize, Deserialize)]
 struct LineV1<'a> {
     v: u32,
-    w: String,
+    #[serde(borrow)]
+    w: Cow<'a, str>,
     n: u64,
     wall: i64,
     boot: u64,
-    fact: String,
+    #[serde(borrow)]
+    fact: Cow<'a, str>,
     #[serde(borrow)]
     body: &'a RawValue,
 }
@@ -94,11 +98,11 @@ impl Flaw {
 pub fn encode(fact: &Fact) -> Result<Vec<u8>, serde_json::Error> {
     let line = LineV1 {
         v: SCHEMA,
-        w: fact.witness.to_string(),
+        w: fact.witness.to_string().into(),
         n: fact.seq,
         wall: fact.at.wall,
         boot: fact.at.boot,
-        fact: fact.body.name().to_owned(),
+        fact: fact.body.name().into(),
         body: &RawValue::from_string(fact.body.to_json()?)?,
     };
     let json = serde_json::to_vec(&line)?;
@@ -218,17 +222,26 @@ fn decode(line: &[u8]) -> Result<Fact, Flaw> {
     if sum != crc32fast::hash(json) {
         return Err(Flaw::Checksum);
     }
-    let version: LineVersion = serde_json::from_slice(json).map_err(|_| Flaw::Garbage)?;
-    if version.v != SCHEMA {
-        return Err(Flaw::Newer(version.v));
-    }
-    let line: LineV1<'_> = serde_json::from_slice(json).map_err(|_| Flaw::Body)?;
+    let line = match serde_json::from_slice::<LineV1<'_>>(json) {
+        Ok(line) if line.v == SCHEMA => line,
+        Ok(LineV1 { v, .. }) => return Err(Flaw::Newer(v)),
+        Err(_) => return Err(flaw_of(json)),
+    };
     Ok(Fact {
         witness: Witness::parse(&line.w).ok_or(Flaw::Body)?,
         seq: line.n,
         at: Moment { wall: line.wall, boot: line.boot },
         body: Body::from_json(&line.fact, line.body.get()).map_err(|_| Flaw::Body)?,
     })
+}
+
+/// What is wrong with a sound line that is not one of ours: another schema, or a body we should know.
+fn flaw_of(json: &[u8]) -> Flaw {
+    match serde_json::from_slice::<LineVersion>(json) {
+        Ok(LineVersion { v: SCHEMA }) => Flaw::Body,
+        Ok(LineVersion { v }) => Flaw::Newer(v),
+        Err(_) => Flaw::Garbage,
+    }
 }
 
 #[cfg(test)]

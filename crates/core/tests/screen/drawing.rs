@@ -63,6 +63,7 @@ fn the_cursor_moves_and_stays_within_the_screen() {
         (10, 5, "\x1b[3;4H\x1bM", (1, 3)),
         (10, 5, "\x1b[3;4H\x1b7\x1b[H\x1b8", (2, 3)),
         (10, 5, "\x1b[3;4H\x1b[s\x1b[H\x1b[u", (2, 3)),
+        (10, 5, "\x1b[3;4H\x1b7\x1b[H\x1b[?1049l", (2, 3)),
     ]);
 }
 

@@ -64,7 +64,12 @@ fn erased_cells_take_the_background_and_nothing_else() {
         let screen = fed(5, 2, format!("\x1b[1;31;44m{act}"));
         let view = screen.view();
         let first: CellView<'_> = view.cells(0).next().expect("a coloured blank");
-        assert_eq!(first.style, Style { bg: Color::Indexed(4), ..Style::default() }, "{}", act.escape_debug());
+        assert_eq!(
+            first.style,
+            Style { bg: Color::Indexed(4), ..Style::default() },
+            "{}",
+            act.escape_debug()
+        );
         assert_eq!(first.ch, ' ');
     }
     let scrolled = fed(5, 2, "a\x1b[41m\r\n\n");
@@ -87,6 +92,7 @@ fn links_and_underline_colours_belong_to_their_cells() {
 fn wide_cells_say_their_width_and_show_no_layout() {
     let screen = fed(9, 1, "\x1b[1m漢x");
     let view = screen.view();
-    let cells: Vec<(char, u8, Attrs)> = view.cells(0).map(|cell| (cell.ch, cell.width, cell.style.attrs)).collect();
+    let cells: Vec<(char, u8, Attrs)> =
+        view.cells(0).map(|cell| (cell.ch, cell.width, cell.style.attrs)).collect();
     assert_eq!(cells, [('漢', 2, Attrs::BOLD), ('x', 1, Attrs::BOLD)]);
 }

@@ -1,6 +1,7 @@
 //! The screen: tables a feature, laws that hold for any bytes, and recorded programs against another emulator.
 
 mod common;
+mod corpus;
 mod drawing;
 mod laws;
 mod looks;

@@ -2,7 +2,7 @@
 
 use abide_core::screen::{LONGEST_SIDE, Screen, Size};
 
-use crate::common::{feed, fed, screen};
+use crate::common::{fed, feed, screen};
 
 fn rows(screen: &Screen) -> Vec<String> {
     let text = screen.visible_text();
@@ -33,7 +33,8 @@ fn wrapped_lines_are_wrapped_anew() {
 
 #[test]
 fn there_and_back_is_where_it_was() {
-    let stream = "one line that is long enough to wrap\r\nshort\r\n\x1b[31mcolour that goes on and on\x1b[m\r\n$ ";
+    let stream =
+        "one line that is long enough to wrap\r\nshort\r\n\x1b[31mcolour that goes on and on\x1b[m\r\n$ ";
     for cols in 1..60 {
         let before = fed(40, 6, stream);
         let mut after = before.clone();
@@ -69,7 +70,10 @@ fn a_taller_screen_takes_lines_back_from_the_scrollback() {
     let mut screen = fed(4, 2, "a\r\nb\r\nc\r\nd");
     assert_eq!(lines(&screen), ["a", "b"]);
     screen.resize(Size { cols: 4, rows: 3 });
-    assert_eq!((lines(&screen), rows(&screen)), (vec!["a".to_owned()], vec!["b".into(), "c".into(), "d".into()]));
+    assert_eq!(
+        (lines(&screen), rows(&screen)),
+        (vec!["a".to_owned()], vec!["b".into(), "c".into(), "d".into()])
+    );
     screen.resize(Size { cols: 4, rows: 1 });
     assert_eq!((lines(&screen).len(), rows(&screen)), (3, vec!["d".to_owned()]));
     // But not onto a screen that was cleared.

@@ -2,7 +2,7 @@
 
 use abide_core::screen::{InputModes, Mouse, MouseEncoding, Progress, Screen, ShellMark, Told};
 
-use crate::common::{feed, fed, screen};
+use crate::common::{fed, feed, screen};
 
 fn answers(stream: &str) -> Vec<String> {
     let mut screen = screen(80, 24);
@@ -67,7 +67,8 @@ fn what_is_told_says_where_in_the_stream() {
     let mut screen = screen(80, 24);
     let first = feed(&mut screen, "ab\x07\x1b]2;ti");
     let second = feed(&mut screen, "tle\x07\x1b]52;c;aGk=\x07");
-    let told: Vec<(u64, Told)> = first.into_iter().chain(second).map(|notice| (notice.at, notice.what)).collect();
+    let told: Vec<(u64, Told)> =
+        first.into_iter().chain(second).map(|notice| (notice.at, notice.what)).collect();
     let clipboard = Told::Clipboard { selection: "c".to_owned(), base64: Some("aGk=".to_owned()) };
     assert_eq!(told, [(3, Told::Bell), (13, Told::Title("title".to_owned())), (25, clipboard)]);
     assert_eq!(screen.fed(), 25);
@@ -90,8 +91,10 @@ fn notices_carry_what_the_program_told() {
         ("133;D", Told::Mark(ShellMark::CommandEnd { exit_code: None })),
         ("133;D;7;aid=1", Told::Mark(ShellMark::CommandEnd { exit_code: Some(7) })),
     ] {
-        let told: Vec<Told> =
-            feed(&mut screen(9, 1), format!("\x1b]{osc}\x07")).into_iter().map(|notice| notice.what).collect();
+        let told: Vec<Told> = feed(&mut screen(9, 1), format!("\x1b]{osc}\x07"))
+            .into_iter()
+            .map(|notice| notice.what)
+            .collect();
         assert_eq!(told, [expected], "{osc}");
     }
 }

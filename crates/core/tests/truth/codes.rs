@@ -91,5 +91,5 @@ fn exited(code: u8) -> Body {
 /// Everyone is dead: what does a session pass on?
 fn check(story: Story, (exit, wait, agrees): (Option<u8>, Option<u8>, Option<bool>)) {
     let verdict = judge_story(&story, &seen(DEAD, DEAD, DEAD));
-    assert_eq!(verdict.codes, Codes { exit, wait, agrees }, "{:#?}", verdict.because);
+    assert_eq!(verdict.codes, Codes { exit, wait, agrees }, "{verdict:#?}");
 }

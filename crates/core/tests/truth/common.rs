@@ -67,7 +67,7 @@ pub(crate) fn launched() -> Body {
         argv: vec!["make".into(), "test".into()],
         argv_cut: false,
         cwd: "/srv/app".into(),
-        env_names: vec!["PATH".into(), "TERM".into()],
+        env_names: "PATH=TERM".into(),
         labels: std::iter::once(("team".into(), "a".into())).collect(),
         size: Some(abide_core::evidence::Size { cols: 80, rows: 24 }),
         launcher: Some(process(LAUNCHER)),

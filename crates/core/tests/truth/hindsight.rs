@@ -93,7 +93,7 @@ fn the_guard_of_then_is_not_proved_by_the_guard_of_now() {
     let life = running().tell(Role::Guard, SECOND_GUARD, guarded_by(process(SECOND_GUARD)));
     let now = Seen { guard: ALIVE, host: DEAD, program: DEAD, owner: UNNAMED };
     let verdict = past(&life, 4, &now);
-    assert_eq!(verdict.status, Status::Unknown, "{:#?}", verdict.because);
+    assert_eq!(verdict.status, Status::Unknown, "{verdict:#?}");
 }
 
 #[test]

@@ -121,7 +121,8 @@ const LAWS: &[Law] = &[
         v.rule.closing().is_none() || (v.status.is_terminal() && g.is_open() && !g.damaged)
     }),
     ("unknown names its doubt", |g, v| {
-        let doubt = v.because.iter().any(|ground| ground.fact == "unknown" || ground.fact == "damage");
+        let processes = [g.seen.program, g.seen.guard, g.seen.host];
+        let doubt = g.damaged || processes.iter().any(|liveness| !liveness.is_alive() && !liveness.is_dead());
         v.status != Status::Unknown || doubt || g.begun == Begun::Nothing
     }),
     ("commands only where the program is proved or vouched for", |g, v| {

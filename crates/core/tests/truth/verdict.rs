@@ -1,10 +1,11 @@
 //! The main cases of the verdict, one sentence each.
 
+use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw};
 use abide_core::evidence::{Body, Cause, Closing, How, Launched, Observer, Role};
 use abide_core::identity::{Death, Doubt, Liveness, Qualifier};
 use abide_core::status::Status;
-use abide_core::verdict::{Now, Rule, Seen, derive, is_closed};
+use abide_core::verdict::{Ground, Now, Rule, Seen, because, derive, is_closed};
 
 use crate::bodies::{adopted, exec_failed, noted, sealed};
 use crate::common::{
@@ -208,15 +209,15 @@ fn durations_run_by_the_boot_clock_and_only_while_life_is_proved() {
 fn a_verdict_cites_the_facts_the_damage_and_the_kernel() {
     let mut evidence = running().evidence();
     evidence.damaged(Damage { offset: 41, length: 8, flaw: Flaw::Checksum });
-    let verdict = derive(&evidence, &seen(DEAD, DEAD, UNKNOWN), now());
-    let facts: Vec<&str> = verdict.because.iter().map(|ground| ground.fact.as_str()).collect();
+    let proof = prove(&evidence, &seen(DEAD, DEAD, UNKNOWN));
+    let facts: Vec<&str> = proof.iter().map(|ground| ground.fact.as_str()).collect();
     assert_eq!(facts, ["launched", "guarded", "hosted", "started", "damage", "dead", "dead", "unknown"]);
-    assert!(verdict.because[4].says.contains("at byte 41, 8 bytes"));
-    assert!(verdict.because[7].says.contains(&Doubt::OtherPidNamespace.says()));
+    assert!(proof[4].says.contains("at byte 41, 8 bytes"));
+    assert!(proof[7].says.contains(&Doubt::OtherPidNamespace.says()));
 
-    let over = judge_story(&running().guard(ended(EXITED)), &seen(DEAD, DEAD, DEAD));
-    assert_eq!(over.because.last().unwrap().says, "exited with code 3");
-    assert!(over.because.iter().all(|ground| ground.witness != "kernel"), "a recorded end asks nobody");
+    let over = prove(&running().guard(ended(EXITED)).evidence(), &seen(DEAD, DEAD, DEAD));
+    assert_eq!(over.last().unwrap().says, "exited with code 3");
+    assert!(over.iter().all(|ground| ground.witness != "kernel"), "a recorded end asks nobody");
 }
 
 #[test]
@@ -235,14 +236,18 @@ fn a_sealer_may_close_only_what_is_over_and_not_closed() {
     assert!(is_closed(&running().guard(ended(EXITED)).evidence()));
 }
 
+fn prove(evidence: &Evidence, seen: &Seen) -> Vec<Ground> {
+    because(derive(evidence, seen, now()).rule, evidence, seen, now())
+}
+
 fn check(given: Story, (program, guard, host): Three, status: Status, rule: Rule) {
     let verdict = judge_story(&given, &seen(program, guard, host));
-    assert_eq!((verdict.status, verdict.rule), (status, rule), "{:#?}", verdict.because);
+    assert_eq!((verdict.status, verdict.rule), (status, rule), "{verdict:#?}");
 }
 
 fn check_damaged(given: Story, (program, guard, host): Three, status: Status, rule: Rule) {
     let mut evidence = given.evidence();
     evidence.damaged(DAMAGE);
     let verdict = derive(&evidence, &seen(program, guard, host), now());
-    assert_eq!((verdict.status, verdict.rule), (status, rule), "{:#?}", verdict.because);
+    assert_eq!((verdict.status, verdict.rule), (status, rule), "{verdict:#?}");
 }

@@ -77,6 +77,12 @@ impl<'a> Reading<'a> {
         evidence
     }
 
+    /// The evidence itself, where nothing more can matter: its end is on record and it ends with a line.
+    pub(crate) fn closed(&mut self) -> Option<Evidence> {
+        let closed = is_closed(&self.log) && !self.is_mid_line();
+        closed.then(|| std::mem::take(&mut self.log))
+    }
+
     /// Whether the file ends within a line: torn, or still being written.
     #[must_use]
     pub const fn is_mid_line(&self) -> bool {

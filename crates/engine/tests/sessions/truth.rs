@@ -47,14 +47,15 @@ fn whoever_is_found_dead_had_written_all_it_would_ever_write() {
         guard.tell("go");
         let deadline = Deadline::start();
         loop {
-            let verdict = ask(&sessions, &id).verdict;
+            let session = ask(&sessions, &id);
+            let verdict = &session.verdict;
             if verdict.status.is_terminal() {
                 assert_eq!(
                     verdict.codes.exit,
                     Some(7),
                     "round {round}: {:?} {:#?}",
                     verdict.rule,
-                    verdict.because
+                    session.because()
                 );
                 break;
             }

@@ -46,14 +46,15 @@ impl Term {
         }
     }
 
-    /// 1049 saves the cursor too, and clears with the pen's background.
+    /// 1049 saves the cursor too, and clears with the pen's background. As in xterm, its end restores the cursor even on
+    /// the main screen.
     fn switch_page_and_cursor(&mut self, on: bool) {
         if on && !self.pages.alternate {
             self.save_cursor();
             self.switch_page(true);
             let (rows, blank) = (self.rows(), self.blank());
             self.pages.alt.erase_rows(0, rows, blank);
-        } else if !on && self.pages.alternate {
+        } else if !on {
             self.switch_page(false);
             self.restore_cursor();
         }
