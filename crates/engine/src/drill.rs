@@ -4,7 +4,7 @@ use abide_core::evidence::fold::Evidence;
 use abide_core::identity::Identity;
 use abide_core::verdict::program_of;
 use abide_sys::{poll, signal};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use crate::truth::{Session, Truth};
 
@@ -19,16 +19,16 @@ pub enum Target {
 /// How long the kernel may take to remove a killed process.
 const DEATH_MS: u64 = 5_000;
 
-/// Kills one process of a session without any warning. True once its death is proved.
-pub(crate) fn kill(truth: &Truth, session: &Session, target: Target) -> bool {
-    let Some(identity) = identity(&session.evidence, target) else {
+/// Kills processes of a session without any warning, and at once: each is stopped before the first is killed, so
+/// that none can start another again. True once all their deaths are proved.
+pub(crate) fn kill(truth: &Truth, session: &Session, targets: &[Target]) -> bool {
+    let hold = |&target| truth.hold(&identity(&session.evidence, target)?).ok();
+    let Some(held) = targets.iter().map(hold).collect::<Option<Vec<_>>>() else {
         return false;
     };
-    let Ok(held) = truth.hold(&identity) else {
-        return false;
-    };
-    let sent = signal::send(&held, signal::KILL).is_ok();
-    sent && poll::readable(&[held.as_fd()], Some(DEATH_MS)).contains(&true)
+    let send = |number| held.iter().all(|pidfd| signal::send(pidfd, number).is_ok());
+    let gone = |pidfd: &OwnedFd| poll::readable(&[pidfd.as_fd()], Some(DEATH_MS)).contains(&true);
+    send(signal::STOP) && send(signal::KILL) && held.iter().all(gone)
 }
 
 fn identity(evidence: &Evidence, target: Target) -> Option<Identity> {

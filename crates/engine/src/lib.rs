@@ -186,10 +186,10 @@ impl Sessions {
         declared::declare(&self.truth, home, session, word)
     }
 
-    /// Kills one process of a session without any warning: a fault on purpose. True once its death is proved.
+    /// Kills processes of a session without any warning: a fault on purpose. True once their deaths are proved.
     #[must_use]
-    pub fn kill(&self, session: &Session, target: Target) -> bool {
-        drill::kill(&self.truth, session, target)
+    pub fn kill(&self, session: &Session, targets: &[Target]) -> bool {
+        drill::kill(&self.truth, session, targets)
     }
 
     /// Gives what a session showed, piece by piece, as long as `shown` wants more; with `follow` until it is over.

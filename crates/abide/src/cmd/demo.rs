@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use abide_core::failure::Failure;
-use abide_engine::{Sessions, Target};
+use abide_engine::{Sessions, Shown, Source, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,6 +47,8 @@ impl Verb for Args {
         tour.exact_code()?;
         tour.launcher_killed()?;
         tour.capped_wait()?;
+        tour.host_killed()?;
+        tour.guard_killed()?;
         tour.everything_killed()?;
         let data = DemoView { held: tour.claims.iter().all(|claim| claim.held), claims: tour.claims };
         front.output.show(&data, |page| put(page, &data))?;
@@ -101,10 +103,43 @@ impl Tour {
         Ok(())
     }
 
+    fn host_killed(&mut self) -> Result<(), Failure> {
+        let sessions = self.sessions()?;
+        let before = sessions.find("agent")?;
+        let killed = sessions.kill(&before, &[Target::Host]);
+        let screen = sessions.snapshot(&before)?;
+        let after = sessions.find("agent")?;
+        let generation = after.evidence.helpers.hosted.as_ref().map_or(0, |told| told.body.generation);
+        let live = screen.source == Source::Live && screen.screen.visible_text().contains("step 1");
+        let saw = format!("{}, host of generation {generation}, screen kept", after.verdict.status.name());
+        let held = killed && live && generation == 2 && after.seen.program.is_alive();
+        self.claim("kill -9 of the host: the next one shows the same screen", saw, held);
+        Ok(())
+    }
+
+    fn guard_killed(&mut self) -> Result<(), Failure> {
+        self.abide(&["run", "-d", "--name", "worker", "--", "sh", "-c", "echo begun; sleep 1; exit 7"])?;
+        let sessions = self.sessions()?;
+        // Its first word on the screen says that the host follows, and so holds the terminal too.
+        let worker = sessions.find("worker")?;
+        sessions.logs(&worker, true, &mut |shown| !matches!(shown, Shown::Output { .. }))?;
+        sessions.snapshot(&worker)?;
+        let killed = sessions.kill(&sessions.find("worker")?, &[Target::Guard]);
+        let code = self.abide(&["wait", "worker"])?.status.code();
+        let outcome = sessions.find("worker")?.verdict.outcome;
+        let saw = format!("wait exits with {code:?}; {}", outcome.map_or_else(String::new, |o| o.says()));
+        self.claim(
+            "kill -9 of the guard: the program goes on, its code is exact",
+            saw,
+            killed && code == Some(7),
+        );
+        Ok(())
+    }
+
     fn everything_killed(&mut self) -> Result<(), Failure> {
         let sessions = self.sessions()?;
         let session = sessions.find("agent")?;
-        let killed = sessions.kill(&session, Target::Guard);
+        let killed = sessions.kill(&session, &[Target::Guard, Target::Host, Target::Program]);
         let code = self.abide(&["wait", "agent"])?.status.code();
         let after = sessions.find("agent")?;
         let saw = format!("{}, wait exits with {code:?}", after.verdict.status.name());
