@@ -5,6 +5,7 @@ mod perform;
 mod script;
 #[cfg(test)]
 mod tests;
+mod typing;
 
 use std::io;
 use std::process::{Command, ExitCode};
@@ -40,6 +41,12 @@ pub fn main(args: &[String]) -> ExitCode {
 const OWN_SESSION: &str = "--own-session";
 /// Begins a session of its own, starts one more agent for the steps behind it, says its pid and ends.
 const DAEMON: &str = "--daemon";
+
+/// One line of `stream`, with its newline.
+#[must_use]
+pub fn stream_line(number: u64) -> String {
+    format!("{number:015}\n")
+}
 
 fn daemon(steps: &[String]) -> ExitCode {
     let started: io::Result<_> =

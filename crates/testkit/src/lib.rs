@@ -1,5 +1,5 @@
 //! What abide's tests share, each helper once; never shipped. Read from the top: where a test lives (`scratch`),
-//! what it starts (`running`, `agent`, `abide`), who knows the truth (`observer`), and the faults it injects
+//! what it starts (`running`, `terminal`, `agent`, `abide`), who knows the truth (`observer`), and the faults it injects
 //! (`namespace`, `drill`, `reuse`). Nothing here sleeps: a deadline is a failure message, never a pace.
 
 pub mod abide;
@@ -13,9 +13,11 @@ pub mod reuse;
 pub mod running;
 pub mod scene;
 pub mod scratch;
+pub mod terminal;
 
 pub use abide::Abide;
 pub use bins::bin;
 pub use observer::{Ending, Observer};
 pub use running::{Ran, Running};
 pub use scratch::{ScratchDir, ScratchHome};
+pub use terminal::Terminal;

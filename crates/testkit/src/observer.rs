@@ -33,9 +33,21 @@ impl Observer {
     /// If there is none with this pid.
     #[must_use]
     pub fn of(pid: u32) -> Self {
+        Self::find(pid).unwrap_or_else(|| panic!("cannot observe {pid}: there is no such process"))
+    }
+
+    /// Watches a process that may be gone, and reaped, by now.
+    ///
+    /// # Panics
+    /// If the kernel does not say.
+    #[must_use]
+    pub fn find(pid: u32) -> Option<Self> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a pid is a positive number");
-        let pidfd = pidfd_open(number, PidfdFlags::empty());
-        Self { pid, pidfd: pidfd.unwrap_or_else(|errno| panic!("cannot observe {pid}: {errno}")) }
+        match pidfd_open(number, PidfdFlags::empty()) {
+            Ok(pidfd) => Some(Self { pid, pidfd }),
+            Err(Errno::SRCH) => None,
+            Err(errno) => panic!("cannot observe {pid}: {errno}"),
+        }
     }
 
     #[must_use]

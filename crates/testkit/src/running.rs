@@ -206,3 +206,15 @@ pub fn start_ticks(pid: u32) -> Option<u64> {
     let text = String::from_utf8_lossy(&stat);
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
 }
+
+/// Fields 14 and 15 of `/proc/PID/stat`: the processor time that a living process has used, in clock ticks.
+///
+/// # Panics
+/// If there is no such process.
+#[must_use]
+pub fn cpu_ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
+    let stat = stat.unwrap_or_else(|error| panic!("cannot look at {pid}: {error}"));
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
+    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}

@@ -10,7 +10,7 @@ use abide_sys::{clock, drill};
 use rustix::process::{Resource, Rlimit, Signal, getpid, getrlimit, kill_process, setrlimit};
 use serde_json::json;
 
-use super::{DAEMON, OWN_SESSION, Step, again};
+use super::{DAEMON, OWN_SESSION, Step, again, typing};
 use crate::deadline::until;
 use crate::running::start_ticks;
 
@@ -42,6 +42,9 @@ pub(super) fn perform(steps: Vec<Step>) -> io::Result<u8> {
             Step::Daemon(steps) => drop(again(&[DAEMON], &steps)?.wait()?),
             Step::CloseTty => close_tty()?,
             Step::Flood(bytes) => flood(bytes)?,
+            Step::Stream(until, said) => stream(&until, &said)?,
+            Step::AskCursor(times) => typing::ask_cursor(times)?,
+            Step::KeepKeys(file) => typing::keep_keys(&file)?,
             Step::StopSelf => kill_process(getpid(), Signal::STOP)?,
             Step::Write(file, text) => write(&file, &text)?,
             Step::Append(file, text) => append(&file, &text)?,
@@ -115,6 +118,15 @@ fn flood(bytes: u64) -> io::Result<()> {
         (left, number) = (left - length, number + 1);
     }
     out.flush()
+}
+
+fn stream(until: &Path, said: &Path) -> io::Result<()> {
+    let mut lines = 0;
+    while !until.exists() {
+        io::stdout().lock().write_all(super::stream_line(lines).as_bytes())?;
+        lines += 1;
+    }
+    write(said, &lines.to_string())
 }
 
 fn write(file: &Path, text: &str) -> io::Result<()> {

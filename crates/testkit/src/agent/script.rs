@@ -34,6 +34,14 @@ pub enum Step {
     AbortCore,
     /// `flood BYTES`: says this much, in numbered lines of 64 bytes, as fast as it can.
     Flood(u64),
+    /// `stream UNTIL SAID`: says numbered lines, one write each and without pause, until the file UNTIL is there;
+    /// then writes how many lines it said into the file SAID.
+    Stream(PathBuf, PathBuf),
+    /// `ask-cursor TIMES`: asks its terminal for the cursor's position this often, each time from another place;
+    /// fails unless every question is answered rightly and once.
+    AskCursor(u16),
+    /// `keep-keys FILE`: takes what is typed, as it is typed, into a file, up to a full stop.
+    KeepKeys(PathBuf),
     /// `leader-exit`: the first thread ends; what follows is done by another one.
     LeaderExit,
     /// `stop-self`: stops until continued.
@@ -77,6 +85,9 @@ fn step(line: &str) -> Option<Step> {
         ("exit", false) => rest.parse().ok().map(Step::Exit),
         ("die", false) => signal(rest).map(Step::Die),
         ("flood", false) => rest.parse().ok().map(Step::Flood),
+        ("stream", false) => Some(Step::Stream(file()?, PathBuf::from(text))),
+        ("ask-cursor", false) => rest.parse().ok().map(Step::AskCursor),
+        ("keep-keys", false) => Some(Step::KeepKeys(file()?)),
         ("write", false) => Some(Step::Write(file()?, text.to_owned())),
         ("append", false) => Some(Step::Append(file()?, text.to_owned())),
         ("registry", false) => Some(Step::Registry(file()?, text.to_owned())),

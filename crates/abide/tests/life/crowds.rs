@@ -1,0 +1,137 @@
+//! Many at once: waiters, launches of one name, floods of output, and a client that never reads.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Barrier;
+
+use abide_core::evidence::Size;
+use abide_core::wire::{Message, ToHostFromClient, VERSION};
+use abide_sys::clock;
+use abide_testkit::deadline::until;
+use abide_testkit::{Ending, Ran, Running};
+use rustix::process::Signal;
+
+use crate::common::{World, agent, data};
+
+/// Whether a process waits on the end of a session.
+fn waits(process: &Running) -> bool {
+    let Ok(fds) = fs::read_dir(Path::new("/proc").join(process.pid().to_string()).join("fd")) else {
+        return false;
+    };
+    fds.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|file| file.ends_with("alive")))
+}
+
+// TRUTH 33
+#[test]
+fn every_one_of_many_waiters_gets_the_code_at_once() {
+    const MANY: usize = 200;
+    let world = World::new();
+    let life = world.live(&["trap-exit USR1 7", "print ready", "hang"]);
+    life.until_shown("ready");
+    let mut waiters: Vec<Running> = (0..MANY).map(|_| world.start(&["wait", &life.id])).collect();
+    until("all of them wait", || waiters.iter().all(waits));
+    assert_eq!(
+        data(&world.abide.run(&["snapshot", "--json", &life.id]))["source"],
+        "live",
+        "the host serves"
+    );
+    let ended = clock::now().boot;
+    life.program.0.signal(Signal::USR1);
+    for waiter in &mut waiters {
+        assert_eq!(waiter.reap(), Ending::Exited(7));
+    }
+    let took = clock::now().boot - ended;
+    assert!(took < 3_000, "the last of them returned after {took} ms");
+}
+
+/// What the fake agent's flood of so many bytes looks like on a terminal.
+fn flooded(bytes: u64) -> impl Iterator<Item = String> {
+    (0..bytes / 64).map(|number| format!("{number:063}\r\n"))
+}
+
+fn check_flood(shown: &str, bytes: u64) {
+    let mut rest = shown;
+    for line in flooded(bytes) {
+        rest = rest.strip_prefix(&line).unwrap_or_else(|| {
+            panic!("at byte {}: not {line:?} but {:?}", shown.len() - rest.len(), rest.get(..70))
+        });
+    }
+    assert_eq!(rest, "", "something stands behind the flood");
+}
+
+// TRUTH 34
+#[test]
+fn a_client_that_never_reads_holds_up_nobody() {
+    const BYTES: u64 = 8 << 20;
+    let world = World::new();
+    let (life, gate) =
+        world.gated(&[&format!("flood {BYTES}"), "trap-exit USR1 5", "write /dev/null x", "hang"]);
+    life.helper("host", None);
+    let mut silent = UnixStream::connect(world.dir(&life.id).join("socket")).expect("the host listens");
+    let size = Size { cols: 80, rows: 24 };
+    for word in [
+        ToHostFromClient::Hello { version: VERSION, client: 1 },
+        ToHostFromClient::Attach { size, read_only: false },
+    ] {
+        silent.write_all(&word.to_stream()).expect("the host takes it");
+    }
+    gate.open();
+    let last = format!("{:063}", BYTES / 64 - 1);
+    let mut told = serde_json::Value::Null;
+    until("another client sees the end of the flood", || {
+        told = data(&world.abide.run(&["snapshot", "--json", &life.id]));
+        told["source"] == "live" && told["lines"][22] == last.as_str()
+    });
+    check_flood(&world.shown(&life.id), BYTES);
+    assert_eq!(life.inspect()["host"]["generation"], 1, "the host had to be replaced");
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(5));
+    drop(silent);
+}
+
+// TRUTH 35
+#[test]
+fn of_two_launches_of_one_name_exactly_one_runs() {
+    const ROUNDS: usize = 12;
+    let world = World::new();
+    for round in 0..ROUNDS {
+        let start = Barrier::new(2);
+        let launch = || {
+            start.wait();
+            world.abide.run(&["run", "-d", "--json", "--name", "nightly", "--", &agent(), "hang"])
+        };
+        let (one, other): (Ran, Ran) = std::thread::scope(|scope| {
+            let other = scope.spawn(launch);
+            (launch(), other.join().expect("it ran"))
+        });
+        let (won, lost) = if one.code() == Some(0) { (one, other) } else { (other, one) };
+        let id = data(&won)["id"].as_str().expect("an ID").to_owned();
+        let life = world.observe(id.clone());
+        let refused = lost.json();
+        assert_eq!((won.code(), lost.code()), (Some(0), Some(6)), "{refused}");
+        assert_eq!(
+            (&refused["error"]["code"], &refused["error"]["session"]),
+            (&"name_in_use".into(), &id.as_str().into())
+        );
+        assert_eq!(world.inspect("nightly")["id"], id.as_str());
+        let there: Vec<_> = fs::read_dir(world.home.path().join("sessions")).unwrap().flatten().collect();
+        assert_eq!(there.len(), round + 1, "half a session is left: {there:?}");
+        life.program.0.signal(Signal::KILL);
+        assert_eq!(world.wait(&id).0, Some(137));
+    }
+}
+
+// TRUTH 38
+#[test]
+fn a_flood_of_output_is_recorded_to_the_last_byte() {
+    const BYTES: u64 = 64 << 20;
+    let world = World::new();
+    let id = world.run(&[], &[&format!("flood {BYTES}"), "exit 5"]);
+    let (exit, told) = world.wait(&id);
+    assert_eq!(exit, Some(5), "{told}");
+    let drained = world.told(&id, "drained");
+    assert_eq!(drained[0]["bytes"], BYTES + BYTES / 64, "{drained:?}");
+    check_flood(&world.shown(&id), BYTES);
+}

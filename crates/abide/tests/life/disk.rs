@@ -1,0 +1,158 @@
+//! Homes that are full or read-only, and directories that vanish.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use abide_testkit::Observer;
+use abide_testkit::namespace::{lines, unshare};
+use abide_testkit::running::cpu_ticks;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{World, agent};
+
+/// Runs a script in which `$1` is abide, `$2` a directory for a small file system and `$3` the fake agent;
+/// what it says as `name=value` lines.
+fn in_small_home(world: &World, script: &str) -> BTreeMap<String, String> {
+    let small = world.beside("small");
+    fs::create_dir(&small).expect("there is room");
+    let before = "set -e; mount -t tmpfs -o size=512k,mode=0700 tmpfs \"$2\"; export ABIDE_HOME=\"$2/home\"\n\
+        fill() { dd if=/dev/zero of=\"$2/filler\" bs=4k status=none 2>/dev/null || true; \
+                 dd if=/dev/zero of=\"$2/filler2\" bs=1 count=4096 status=none 2>/dev/null || true; }\n";
+    let command = world.abide.command(&[]);
+    let mut shell = unshare(&["--mount"], "bash".as_ref());
+    shell.arg("-c").arg([before, script].concat()).arg("bash");
+    shell.arg(command.get_program()).arg(small).arg(agent());
+    shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let said = lines(&mut shell);
+    said.iter().filter_map(|line| line.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+// TRUTH 19
+#[test]
+fn a_disk_that_fills_up_costs_output_and_never_the_outcome() {
+    let world = World::new();
+    let said = in_small_home(
+        &world,
+        r#"
+        mkfifo "$2/gate"
+        id=$("$1" run -d -- sh -c 'echo before; read go < "$0"; "$1" "flood 640000"; exit 3' "$2/gate" "$3")
+        until "$1" logs "$id" | grep -q before; do :; done
+        fill "$@"
+        echo go > "$2/gate"
+        code=0; "$1" wait "$id" 2>/dev/null || code=$?
+        echo "code=$code"
+        echo "inspect=$("$1" inspect --json "$id")"
+        echo "shown=$("$1" logs "$id" | head -n 1)"
+        echo "cut=$(grep -o '"fact":"cut".*' "$ABIDE_HOME/sessions/$id/evidence")"
+        "$1" logs --raw "$id" > "$2.raw"
+        "#,
+    );
+    assert_eq!(said["code"], "3", "{said:?}");
+    let told: Value = serde_json::from_str(&said["inspect"]).expect("JSON");
+    let told = &told["data"];
+    assert_eq!((&told["status"], &told["exit_code"]), (&"exited".into(), &3.into()), "{told}");
+    assert_eq!((said["shown"].as_str(), &told["recording"]["complete"]), ("before", &false.into()), "{told}");
+    let cut: Value = serde_json::from_str(&format!("{{{}", said["cut"])).expect("a cut is on record");
+    assert!(cut["body"]["reason"].as_str().unwrap().contains("space"), "it says why: {cut}");
+    let offset = cut["body"]["offset"]
+        .as_u64()
+        .and_then(|offset| usize::try_from(offset).ok())
+        .expect("it says where");
+    let written: String = (0..10_000).map(|number| format!("{number:063}\r\n")).collect();
+    let shown = fs::read_to_string(world.beside("small.raw")).expect("it was shown");
+    assert!(
+        offset < written.len() && shown.get(..offset) == format!("before\r\n{written}").get(..offset),
+        "{cut}"
+    );
+}
+
+// TRUTH 19
+#[test]
+fn a_recording_goes_on_when_there_is_room_again_and_says_what_is_missing() {
+    let world = World::new();
+    let said = in_small_home(
+        &world,
+        r#"
+        mkfifo "$2/gate" "$2/gate2"
+        id=$("$1" run -d -- sh -c 'echo before; read go < "$0"; "$1" "flood 64000"; read go < "$2"; echo after; exit 3' \
+            "$2/gate" "$3" "$2/gate2")
+        until "$1" logs "$id" | grep -q before; do :; done
+        fill "$@"
+        echo go > "$2/gate"
+        until grep -q '"fact":"cut"' "$ABIDE_HOME/sessions/$id/evidence"; do :; done
+        echo > "$2/gate2" &
+        rm "$2/filler" "$2/filler2"
+        wait
+        code=0; "$1" wait "$id" 2>/dev/null || code=$?
+        echo "code=$code"
+        echo "last=$("$1" logs --tail 1 "$id")"
+        echo "cut=$("$1" logs "$id" | grep 'was cut here')"
+        "#,
+    );
+    assert_eq!((said["code"].as_str(), said["last"].as_str()), ("3", "after"), "{said:?}");
+    assert!(said["cut"].contains("the recording was cut here: "), "{said:?}");
+}
+
+// TRUTH 20
+#[test]
+fn nothing_is_launched_in_a_home_that_is_full_or_read_only() {
+    for (kind, spoil) in [("full", "fill \"$@\""), ("read-only", "mount -o remount,ro \"$2\"")] {
+        let world = World::new();
+        let sign = world.beside("sign");
+        let script = format!(
+            r#"
+            first=$("$1" run -d --name other -- "$3" 'exit 0')
+            "$1" wait "$first" 2>/dev/null
+            before=$(ls -A "$ABIDE_HOME/sessions")
+            {spoil}
+            code=0; answer=$("$1" run -d --json -- "$3" 'write {sign} ran' 'hang') || code=$?
+            echo "code=$code"; echo "answer=$answer"
+            [ "$before" = "$(ls -A "$ABIDE_HOME/sessions")" ] && echo "same=yes"
+            code=0; "$1" run --wait -- "$3" 'write {sign} ran' 'hang' 2>/dev/null || code=$?
+            echo "waited=$code"
+            "#
+        );
+        let said = in_small_home(&world, &script);
+        assert_eq!((said["code"].as_str(), said["waited"].as_str()), ("1", "125"), "{kind}: {said:?}");
+        let answer: Value = serde_json::from_str(&said["answer"]).expect("JSON");
+        assert_eq!(
+            (&answer["ok"], answer["error"]["code"].as_str()),
+            (&false.into(), Some("io")),
+            "{answer}"
+        );
+        assert!(said.contains_key("same"), "{kind}: half a session is left: {said:?}");
+        assert!(!fs::exists(&sign).unwrap(), "{kind}: the program ran");
+    }
+}
+
+// TRUTH 29
+#[test]
+fn a_session_whose_directory_is_deleted_neither_spins_nor_holds_its_waiters() {
+    for replaced in [false, true] {
+        let world = World::new();
+        let other = world.live(&["hang"]);
+        let life = world.live(&["trap-exit USR1 3", "print ready", "hang"]);
+        life.until_shown("ready");
+        let helpers = [life.helper("guard", None), life.helper("host", None)];
+        let mut waiting = world.start(&["wait", &life.id]);
+        fs::remove_dir_all(world.dir(&life.id)).expect("it is ours");
+        if replaced {
+            fs::create_dir(world.dir(&life.id)).expect("it is ours");
+        }
+        let inspect = world.abide.run(&["inspect", "--json", &life.id]);
+        match replaced {
+            true => assert_eq!(inspect.json()["data"]["status"], "unknown", "{inspect:?}"),
+            false => assert_eq!(inspect.json()["error"]["code"], "no_such_session", "{inspect:?}"),
+        }
+        let ticks = || helpers.iter().map(|helper| cpu_ticks(helper.pid())).sum::<u64>();
+        let before = ticks();
+        assert_eq!(world.abide.run(&["wait", "--cap", "1s", &other.id]).code(), Some(0), "a second passes");
+        let used = ticks() - before;
+        assert!(used < 20, "guard and host used {used} hundredths of a second of one");
+        assert!(life.program.0.lives() && helpers.iter().all(Observer::lives), "nobody may die of it");
+        life.program.0.signal(Signal::USR1);
+        helpers.iter().for_each(Observer::await_end);
+        assert_eq!(waiting.reap(), abide_testkit::Ending::Exited(125), "no code can be told any more");
+    }
+}

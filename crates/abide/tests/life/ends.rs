@@ -1,0 +1,198 @@
+//! How programs end, and what is said of it: codes, signals, programs that never ran, ends that come early.
+
+use abide_testkit::deadline::{Deadline, until};
+use abide_testkit::observer::Doomed;
+use abide_testkit::{Ending, Observer};
+use rustix::process::{Resource, Signal, getrlimit};
+use serde_json::Value;
+
+use crate::common::{World, data, kill_at_once, observer, outcome};
+
+// TRUTH 1
+#[test]
+fn a_program_that_exits_passes_on_its_very_code() {
+    let world = World::new();
+    for code in [0, 1, 3, 255] {
+        let id = world.run(&[], &["print all of it", &format!("exit {code}")]);
+        let (exit, told) = world.wait(&id);
+        assert_eq!((exit, outcome(&told)), (Some(code), ("exited", Some(code.into()), None)), "{told}");
+        assert_eq!(told["outcome"]["observed_by"], "guard");
+        assert_eq!(world.shown(&id), "all of it\r\n", "the recording is complete when the wait is over");
+        let bytes = world.told(&id, "drained");
+        assert_eq!(bytes.first().map(|told| &told["bytes"]), Some(&11.into()), "{bytes:?}");
+        let session = world.inspect(&id);
+        assert_eq!((&session["exit_code"], &session["wait_code"]), (&code.into(), &code.into()));
+    }
+}
+
+// TRUTH 2
+#[test]
+fn a_program_that_dies_by_a_signal_has_that_signal_and_no_code() {
+    let world = World::new();
+    for signal in [Signal::KILL, Signal::TERM, Signal::SEGV] {
+        let life = world.observe(world.launch(&[], &["cat"]));
+        life.program.0.signal(signal);
+        let (exit, told) = world.wait(&life.id);
+        let number = i64::from(signal.as_raw());
+        assert_eq!(exit, Some(128 + signal.as_raw()), "{told}");
+        assert_eq!(outcome(&told), ("exited", None, Some(number)), "{told}");
+        assert_eq!((&told["outcome"]["kind"], &told["exit_code"]), (&"signaled".into(), &Value::Null));
+        let Some(Ending::Signaled { core, .. }) = life.program.0.ending() else {
+            panic!("the observer saw another end: {:?}", life.program.0.ending());
+        };
+        assert_eq!(told["outcome"]["core"], core, "{told}");
+    }
+}
+
+// TRUTH 2
+#[test]
+fn a_dumped_core_is_told_where_the_machine_allows_one() {
+    let world = World::new();
+    let around = world.beside("");
+    let id = world.run(&["--cwd", &around], &["print ready", "wait-line", "abort-core"]);
+    let life = world.observe(id);
+    let allowed = getrlimit(Resource::Core).maximum != Some(0);
+    let mut attached = abide_testkit::Terminal::start(&world.abide.command(&["attach", &life.id]));
+    attached.until("ready");
+    attached.type_in(b"\r");
+    let (_, told) = world.wait(&life.id);
+    let ending = life.program.0.ending();
+    let Some(Ending::Signaled { signal: 6, core }) = ending else { panic!("another end: {ending:?}") };
+    assert!(allowed || !core, "a core where none is allowed");
+    assert_eq!((&told["outcome"]["signal"], &told["outcome"]["core"]), (&6.into(), &core.into()), "{told}");
+}
+
+// TRUTH 3
+#[test]
+fn a_program_that_cannot_run_is_failed_with_the_reason_and_leaves_nothing() {
+    let world = World::new();
+    let plain = world.home.around().file("plain", "#!/bin/sh\n");
+    let garbage = world.home.around().file("garbage", "\u{7f}ELF and nothing else");
+    let mut permissions = garbage.metadata().expect("we made it").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
+    std::fs::set_permissions(&garbage, permissions).expect("we made it");
+    let (plain, garbage) = (plain.to_str().unwrap(), garbage.to_str().unwrap());
+    for (program, errno, code) in [
+        ("/no/such/program", 2, 127),
+        ("no-such-program-anywhere", 2, 127),
+        (plain, 13, 126),
+        (garbage, 8, 126),
+    ] {
+        let ran = world.abide.run(&["run", "-d", "--json", "--", program]);
+        let told = data(&ran);
+        assert_eq!((ran.code(), outcome(&told)), (Some(code), ("failed", None, None)), "{program}: {told}");
+        assert_eq!((&told["exit_code"], &told["wait_code"]), (&Value::Null, &code.into()), "{told}");
+        let id = told["id"].as_str().unwrap();
+        assert_eq!(world.told(id, "exec_failed")[0]["errno"], errno);
+        assert_eq!(world.wait(id).0, Some(code));
+        for who in ["guard", "program"] {
+            let gone = || world.inspect(id)["processes"][who]["liveness"] == "dead";
+            until(&format!("the {who} of {program} is gone"), gone);
+        }
+        assert!(world.inspect(id)["processes"]["host"]["pid"].is_null(), "{told}");
+    }
+}
+
+// TRUTH 4
+#[test]
+fn programs_that_end_before_run_returns_are_not_missed() {
+    let world = World::new();
+    let ends: Vec<(u8, String)> = std::thread::scope(|scope| {
+        let world = &world;
+        let one = |code: u8| move || (code, world.run(&[], &[&format!("exit {code}")]));
+        let runs: Vec<_> = (0..40).map(|code| scope.spawn(one(code))).collect();
+        runs.into_iter().map(|run| run.join().expect("it ran")).collect()
+    });
+    for (code, id) in ends {
+        let (exit, told) = world.wait(&id);
+        assert_eq!((exit, told["status"].as_str()), (Some(code.into()), Some("exited")), "{told}");
+        assert_eq!(told["outcome"]["observed_by"], "guard");
+    }
+}
+
+// TRUTH 15
+#[test]
+fn what_a_program_leaves_behind_is_named_and_not_waited_for() {
+    let world = World::new();
+    let id = world.run(&[], &["daemon hang", "exit 0"]);
+    let (exit, told) = world.wait(&id);
+    assert_eq!((exit, outcome(&told)), (Some(0), ("exited", Some(0), None)), "{told}");
+    let shown = world.shown(&id);
+    let pid: u32 = shown.trim().strip_prefix("daemon ").expect("it said whom it left").parse().unwrap();
+    let left = Doomed(Observer::of(pid));
+    let session = world.inspect(&id);
+    let survivors: Vec<_> = session["survivors"].as_array().unwrap().iter().map(|s| &s["pid"]).collect();
+    assert_eq!(survivors, [&Value::from(pid)], "{session}");
+    assert!(left.0.lives(), "a survivor was harmed");
+}
+
+// TRUTH 42
+#[test]
+fn a_capped_wait_on_a_living_session_is_no_failure_and_the_next_one_gets_the_code() {
+    let world = World::new();
+    let life = world.live(&["trap-exit USR1 9", "print ready", "hang"]);
+    life.until_shown("ready");
+    let capped = world.abide.run(&["wait", "--json", "--cap", "100ms", &life.id]);
+    let told = data(&capped);
+    assert_eq!((capped.code(), &told["ended"], &told["status"]), (Some(0), &false.into(), &"running".into()));
+    assert!(
+        told["hint"].as_str().unwrap().contains(&format!("abide wait --cap 100ms {}", life.id)),
+        "{told}"
+    );
+    assert!(
+        told["exit_code"].is_null() && told["wait_code"].is_null() && told["outcome"].is_null(),
+        "{told}"
+    );
+    let strict = world.abide.run(&["wait", "--cap", "100ms", "--strict", &life.id]);
+    assert_eq!(strict.code(), Some(124), "{strict:?}");
+    assert!(life.program.0.lives(), "nobody waited it to death");
+    let mut waiting = world.start(&["wait", &life.id]);
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(waiting.reap(), Ending::Exited(9));
+    assert_eq!(life.program.0.ending(), Some(Ending::Exited(9)));
+}
+
+// TRUTH 43
+#[test]
+fn a_wait_on_what_is_over_answers_at_once_and_asks_nobody() {
+    let world = World::new();
+    let id = world.run(&[], &["exit 4"]);
+    assert_eq!(world.wait(&id).0, Some(4));
+    let life = world.live(&["hang"]);
+    life.helper("host", None);
+    life.program.0.signal(Signal::STOP);
+    life.kill_helpers();
+    life.program.0.signal(Signal::KILL);
+    life.program.0.await_end();
+    let deadline = Deadline::start();
+    let (exit, told) = world.wait(&id);
+    assert_eq!((exit, &told["exit_code"], &told["wait_code"]), (Some(4), &4.into(), &4.into()), "{told}");
+    let (exit, told) = world.wait(&life.id);
+    assert_eq!((exit, outcome(&told)), (Some(125), ("lost", None, None)), "{told}");
+    assert_eq!((&told["ended"], &told["wait_code"]), (&true.into(), &125.into()), "{told}");
+    assert!(told.as_object().unwrap().contains_key("exit_code") && told["exit_code"].is_null(), "{told}");
+    assert!(!deadline.is_over());
+}
+
+// TRUTH 51
+#[test]
+fn a_recorded_end_stands_whatever_becomes_of_guard_and_host() {
+    let world = World::new();
+    // What is left keeps the guard sweeping, with the end on record.
+    let steps = ["fork ignore TERM ; hang", "trap-exit TERM 6", "print ready", "hang"];
+    let id = world.run(&[], &steps);
+    let life = world.observe(id);
+    life.until_shown("ready");
+    life.helper("host", None);
+    let session = life.inspect();
+    let helpers = ["guard", "host"].map(|who| observer(&session, who));
+    let mut stopping = world.start(&["stop", "--grace", "5s", &life.id]);
+    until("the end is on record", || !world.told(&life.id, "ended").is_empty());
+    kill_at_once(&helpers);
+    let survivor = world.told(&life.id, "ended")[0]["survivors"][0]["process"]["pid"].as_u64().unwrap();
+    let _left = Doomed(Observer::of(u32::try_from(survivor).unwrap()));
+    let (exit, told) = world.wait(&life.id);
+    assert_eq!((exit, outcome(&told)), (Some(6), ("exited", Some(6), None)), "{told}");
+    assert_eq!(life.program.0.ending(), Some(Ending::Exited(6)));
+    stopping.reap();
+}

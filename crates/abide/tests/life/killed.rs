@@ -1,0 +1,213 @@
+//! Guards and hosts that are killed: the program never notices, and what was seen stays exact.
+
+use std::path::Path;
+
+use abide_sys::clock;
+use abide_testkit::Ending;
+use abide_testkit::agent::stream_line;
+use abide_testkit::deadline::until;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{Life, World, data, ends_are_kept, outcome, streamed};
+
+/// A program that prints without pause until it is told to end, and then says how much it printed.
+struct Stream {
+    until: String,
+    said: String,
+}
+
+impl Stream {
+    fn new(world: &World) -> Self {
+        Self { until: world.beside("until"), said: world.beside("said") }
+    }
+
+    fn step(&self) -> String {
+        format!("stream {} {}", self.until, self.said)
+    }
+
+    /// Tells it to end, and gives what a terminal was given of it.
+    fn end(&self, life: &Life<'_>) -> String {
+        std::fs::File::create(&self.until).expect("there is room");
+        until("the stream has ended", || Path::new(&self.said).exists() || !life.program.0.lives());
+        let mut lines = None;
+        until("the program has said how much", || {
+            lines = std::fs::read_to_string(&self.said).ok().and_then(|text| text.parse().ok());
+            lines.is_some()
+        });
+        streamed(lines.expect("it was read"))
+    }
+}
+
+/// Kills a helper many times, and gives how long each time it took until the next one was on record.
+fn kill_often(world: &World, life: &Life<'_>, who: &str, times: usize) -> Vec<u64> {
+    let fact = if who == "host" { "hosted" } else { "guarded" };
+    let on_record =
+        || world.facts(&life.id).into_iter().filter(|told| told["fact"] == fact).collect::<Vec<_>>();
+    (0..times)
+        .map(|_| {
+            let before = on_record().len();
+            let helper = life.helper(who, None);
+            let killed_at = clock::now().boot;
+            helper.signal(Signal::KILL);
+            helper.await_end();
+            until("the next one is on record", || on_record().len() > before);
+            on_record()[before]["boot"].as_u64().expect("a time").saturating_sub(killed_at)
+        })
+        .collect()
+}
+
+/// The last lines of what was shown, as a screen of 24 rows has them.
+fn on_screen(shown: &str) -> Vec<&str> {
+    let lines: Vec<&str> = shown.lines().collect();
+    lines[lines.len().saturating_sub(23)..].to_vec()
+}
+
+fn check_screen(world: &World, life: &Life<'_>, shown: &str) {
+    let told = data(&world.abide.run(&["snapshot", "--json", &life.id]));
+    let rows: Vec<&str> = told["lines"].as_array().expect("rows").iter().filter_map(Value::as_str).collect();
+    assert_eq!(&rows[..23], on_screen(shown), "the screen is not what the program showed");
+}
+
+// TRUTH 5
+#[test]
+fn hosts_can_be_killed_again_and_again_and_not_one_byte_is_lost_or_doubled() {
+    const TIMES: usize = 20;
+    let world = World::new();
+    let stream = Stream::new(&world);
+    let life = world.live(&["trap-exit USR1 42", &stream.step(), "hang"]);
+    let guard = life.helper("guard", None);
+    let took = kill_often(&world, &life, "host", TIMES);
+    assert!(took.iter().all(|ms| *ms < 1_000), "ms until the next host: {took:?}");
+    let session = life.inspect();
+    assert_eq!(
+        (&session["status"], &session["host"]["generation"]),
+        (&"running".into(), &(TIMES + 1).into())
+    );
+    assert!(guard.lives() && life.program.0.lives(), "only hosts were killed");
+    let shown = stream.end(&life);
+    until("all of it is on record", || world.shown(&life.id).len() >= shown.len());
+    assert!(world.shown(&life.id) == shown, "what was recorded is not what the program wrote");
+    check_screen(&world, &life, &shown);
+    life.program.0.signal(Signal::USR1);
+    let (exit, told) = world.wait(&life.id);
+    assert_eq!((exit, outcome(&told)), (Some(42), ("exited", Some(42), None)), "{told}");
+    assert_eq!(told["outcome"]["observed_by"], "guard");
+    assert_eq!(life.program.0.ending(), Some(Ending::Exited(42)));
+    assert!(world.shown(&life.id) == shown, "the end changed the recording");
+}
+
+/// How many gaps there are in what was recorded, and how long the longest is. Nothing may stand twice.
+fn gaps(recorded: &str, written: &str) -> (usize, usize) {
+    let (mut at, mut found, mut longest) = (0, 0, 0);
+    let mut recorded = recorded;
+    while !recorded.is_empty() {
+        let same = recorded.bytes().zip(written[at..].bytes()).take_while(|(a, b)| a == b).count();
+        (at, recorded) = (at + same, &recorded[same..]);
+        if recorded.is_empty() {
+            break;
+        }
+        // The next whole line says where the recording goes on.
+        let (rest, line) = recorded.split_once('\n').expect("a whole line follows");
+        let number =
+            line.split('\r').next().and_then(|line| line.parse::<u64>().ok()).expect("a numbered line");
+        let begins = usize::try_from(number).expect("it was printed") * (stream_line(0).len() + 1);
+        let goes_on = begins - rest.len() - 1;
+        assert!(goes_on > at, "something stands twice, at byte {at} of what was written");
+        (found, longest) = (found + 1, longest.max(goes_on - at));
+        at = goes_on;
+    }
+    (found, longest)
+}
+
+// TRUTH 6
+#[test]
+fn guards_can_be_killed_again_and_again_and_the_code_is_still_exact() {
+    const TIMES: usize = 10;
+    /// A guard reads this much at once; that alone may be lost with it.
+    const ONE_READ: usize = 64 * 1024;
+    let world = World::new();
+    let stream = Stream::new(&world);
+    let life = world.live(&["trap-exit USR1 43", &stream.step(), "hang"]);
+    let took = kill_often(&world, &life, "guard", TIMES);
+    assert!(took.iter().all(|ms| *ms < 1_000), "ms until the next guard: {took:?}");
+    assert_eq!(life.inspect()["status"], "running");
+    let written = stream.end(&life);
+    until("the end of it is on record", || world.shown(&life.id).ends_with(&written[written.len() - 34..]));
+    let (found, longest) = gaps(&world.shown(&life.id), &written);
+    assert!(found <= TIMES && longest <= ONE_READ, "{found} gaps, the longest of {longest} bytes");
+    check_screen(&world, &life, &written);
+    life.program.0.signal(Signal::USR1);
+    let (exit, told) = world.wait(&life.id);
+    // Its parent is dead, so only a corpse that is still there or a kernel that keeps ends can tell.
+    if told["status"] == "lost" && !ends_are_kept() {
+        assert_eq!((exit, told["exit_code"].as_i64()), (Some(125), None), "{told}");
+        return;
+    }
+    assert_eq!((exit, outcome(&told)), (Some(43), ("exited", Some(43), None)), "{told}");
+    let observed_by = told["outcome"]["observed_by"].as_str();
+    assert!(matches!(observed_by, Some("pidfd" | "procfs")), "{told}");
+}
+
+// TRUTH 6
+#[test]
+fn a_session_of_a_second_guard_is_typed_into_and_stopped_like_any_other() {
+    let world = World::new();
+    let life = world.live(&["print ready", "wait-line", "print heard", "hang"]);
+    life.until_shown("ready");
+    let next = life.replace("guard");
+    let mut attached = abide_testkit::Terminal::start(&world.abide.command(&["attach", &life.id]));
+    attached.until("ready");
+    attached.type_in(b"go on\r");
+    attached.until("heard");
+    let stop = world.abide.run(&["stop", "--grace", "5s", &life.id]);
+    assert_eq!(stop.code(), Some(0), "{stop:?}");
+    assert!(!life.program.0.lives());
+    next.await_end();
+    let told = life.inspect();
+    assert_eq!(outcome(&told), ("exited", None, Some(15)), "{told}");
+    assert_eq!(told["outcome"]["cause"], "asked", "{told}");
+    assert_eq!(attached.reap(), Ending::Exited(143));
+}
+
+// TRUTH 7
+#[test]
+fn without_guard_and_host_a_session_is_unattended_and_then_lost() {
+    let world = World::new();
+    for (ending, signal) in [("a code", Signal::USR1), ("a signal", Signal::KILL)] {
+        let life = world.live(&["ignore HUP", "trap-exit USR1 0", "print ready", "hang"]);
+        life.until_shown("ready");
+        life.helper("host", None);
+        life.kill_helpers();
+        assert!(life.program.0.lives());
+        let told = life.inspect();
+        assert_eq!((&told["status"], &told["wait_code"]), (&"unattended".into(), &Value::Null), "{told}");
+        let mut waiting = world.start(&["wait", &life.id]);
+        life.program.0.signal(signal);
+        life.program.0.await_end();
+        assert_eq!(waiting.reap(), Ending::Exited(125), "it ended with {ending} that nobody observed");
+        let told = life.inspect();
+        assert_eq!(outcome(&told), ("lost", None, None), "{told}");
+        assert_eq!((&told["exit_code"], &told["outcome"]["kind"]), (&Value::Null, &"lost".into()), "{told}");
+    }
+}
+
+// TRUTH 8
+#[test]
+fn a_session_whose_processes_all_died_is_lost_with_its_cause_and_its_recording() {
+    let world = World::new();
+    let life = world.live(&["print the last words", "hang"]);
+    life.until_shown("the last words");
+    life.helper("host", None);
+    life.program.0.signal(Signal::STOP);
+    life.kill_helpers();
+    life.program.0.signal(Signal::KILL);
+    life.program.0.await_end();
+    let told = life.inspect();
+    assert_eq!(outcome(&told), ("lost", None, None), "{told}");
+    assert_eq!(told["outcome"]["cause"], "helpers_died", "{told}");
+    let file = world.dir(&life.id).join("recording").metadata().expect("there is a recording");
+    assert_eq!(told["recording"]["bytes"], file.len(), "{told}");
+    assert_eq!(world.shown(&life.id), "the last words\r\n");
+    assert_eq!(world.wait(&life.id).0, Some(125));
+}

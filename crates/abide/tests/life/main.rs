@@ -1,0 +1,14 @@
+//! Whole lives of sessions: the real binary, real programs, real faults, and an observer of the test's own.
+//! Each test names the row of the truth table that it stands for.
+
+mod common;
+mod crowds;
+mod disk;
+mod ends;
+mod killed;
+mod launcher;
+mod namespaces;
+mod orders;
+mod statuses;
+mod stopped;
+mod typing;

@@ -1,0 +1,84 @@
+//! Sessions in other pid namespaces, and sessions that are seen from there.
+
+use abide_testkit::Ran;
+use abide_testkit::namespace::{lines, unshare};
+use serde_json::Value;
+
+use crate::common::{World, agent, data, ends_are_kept};
+
+const APART: [&str; 2] = ["--pid", "--mount-proc"];
+
+/// Runs a command of abide in a pid namespace of its own.
+fn inside(world: &World, args: &[&str]) -> Value {
+    let command = world.abide.command(args);
+    let mut inside = unshare(&APART, command.get_program().as_ref());
+    inside.args(args).envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let said = lines(&mut inside).concat();
+    serde_json::from_str(&said).unwrap_or_else(|error| panic!("not JSON ({error}): {said}"))
+}
+
+// TRUTH 31
+#[test]
+fn a_session_is_alive_also_where_its_processes_cannot_be_seen() {
+    let world = World::new();
+    let life = world.live(&["trap-exit USR1 2", "print ready", "hang"]);
+    life.until_shown("ready");
+    life.helper("host", None);
+    let told = inside(&world, &["inspect", "--json", &life.id])["data"].take();
+    assert_eq!(
+        (&told["status"], &told["processes"]["guard"]["liveness"]),
+        (&"running".into(), &"alive".into()),
+        "{told}"
+    );
+    assert_eq!(told["processes"]["program"]["liveness"], "unknown", "{told}");
+    let told = inside(&world, &["wait", "--json", "--cap", "100ms", &life.id])["data"].take();
+    assert_eq!((&told["ended"], &told["status"]), (&false.into(), &"running".into()), "{told}");
+    life.kill_helpers();
+    // With guard and host gone nobody vouches for what cannot be seen.
+    let told = inside(&world, &["inspect", "--json", &life.id])["data"].take();
+    assert_eq!((&told["status"], &told["wait_code"]), (&"unknown".into(), &Value::Null), "{told}");
+}
+
+// TRUTH 6
+#[test]
+fn the_code_is_exact_after_a_killed_guard_also_under_an_init_that_reaps_at_once() {
+    let world = World::new();
+    // The shell is the init of its namespace: whoever loses its parent is reaped by it, at once.
+    let script = r#"
+        exec 2>&1
+        id=$("$1" run -d -- "$2" 'trap-exit USR1 44' 'print ready' hang) || exit 1
+        field() { "$1" inspect "$id" --json | tr ',{' '\n\n' | grep -A1 "^\"$2\":" | grep -o '[0-9]*$' | head -n 1; }
+        until "$1" logs "$id" | grep -q ready; do :; done
+        until guard=$(field "$1" guard) host=$(field "$1" host) && [ -n "$host" ]; do :; done
+        for round in 1 2 3; do
+            kill -KILL "$guard"
+            while next=$(field "$1" guard); [ -z "$next" ] || [ "$next" = "$guard" ]; do :; done
+            guard=$next
+        done
+        "$1" inspect "$id" --json
+        program=$(field "$1" program)
+        kill -USR1 "$program"
+        "$1" wait --json "$id"
+        echo "code=$?"
+        "$1" inspect "$id" --json
+    "#;
+    let command = world.abide.command(&[]);
+    let mut init = unshare(&APART, "bash".as_ref());
+    init.args(["-c", script, "init"]).arg(command.get_program()).arg(agent());
+    init.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = Ran::of(&mut init);
+    let said: Vec<&str> = ran.stdout.lines().collect();
+    let [running, waited, code, over] = said.as_slice() else { panic!("{ran:?}") };
+    assert!(running.contains(r#""status":"running""#), "{running}");
+    let parse = |line: &str| {
+        serde_json::from_str::<Value>(line).unwrap_or_else(|e| panic!("{e}: {ran:?}"))["data"].take()
+    };
+    let (waited, over) = (parse(waited), parse(over));
+    assert_eq!((&waited["status"], &waited["exit_code"]), (&over["status"], &over["exit_code"]));
+    let (expected, status) = if ends_are_kept() { ("code=44", "exited") } else { ("code=125", "lost") };
+    assert_eq!((*code, waited["status"].as_str()), (expected, Some(status)), "{ran:?}");
+    let observed_by = waited["outcome"]["observed_by"].as_str();
+    assert!(!ends_are_kept() || matches!(observed_by, Some("pidfd" | "procfs")), "{waited}");
+    let home: Value = data(&world.abide.run(&["ls", "-a", "--json"]));
+    assert_eq!(home["sessions"].as_array().map(Vec::len), Some(1), "{home}");
+}

@@ -1,0 +1,172 @@
+//! What is asked of a session: stops, signals to guard, host and program, and programs in odd positions.
+
+use abide_sys::drill;
+use abide_testkit::deadline::until;
+use abide_testkit::observer::Doomed;
+use abide_testkit::{Ending, Observer};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{World, outcome};
+
+// TRUTH 10
+#[test]
+fn a_hangup_is_noted_and_a_terminated_host_is_replaced() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    let (guard, host) = (life.helper("guard", None), life.helper("host", None));
+    for (who, helper) in [("guard", &guard), ("host", &host)] {
+        let before = world.told(&life.id, "noted").len();
+        helper.signal(Signal::HUP);
+        until("the hangup is noted", || world.told(&life.id, "noted").len() > before);
+        let told =
+            world.facts(&life.id).into_iter().rfind(|told| told["fact"] == "noted").expect("it was found");
+        assert!(told["w"].as_str().unwrap().starts_with(&format!("{who}:{}@", helper.pid())), "{told}");
+        assert!(told["body"]["text"].as_str().unwrap().contains("hangup"), "{told}");
+        assert!(helper.lives() && life.inspect()["status"] == "running");
+    }
+    host.signal(Signal::TERM);
+    host.await_end();
+    let _next = life.helper("host", Some(host.pid()));
+    let session = life.inspect();
+    assert_eq!(
+        (&session["status"], &session["host"]["generation"]),
+        (&"running".into(), &2.into()),
+        "{session}"
+    );
+    assert!(guard.lives() && life.program.0.lives());
+}
+
+// TRUTH 11
+#[test]
+fn a_terminated_guard_stops_its_session_in_order() {
+    let world = World::new();
+    let life = world.live(&["trap-exit TERM 8", "print ready", "hang"]);
+    life.until_shown("ready");
+    let (guard, host) = (life.helper("guard", None), life.helper("host", None));
+    guard.signal(Signal::TERM);
+    [guard, host].iter().for_each(Observer::await_end);
+    let told = life.inspect();
+    assert_eq!(outcome(&told), ("exited", Some(8), None), "{told}");
+    assert_eq!(told["outcome"]["cause"], "asked", "{told}");
+    assert_eq!(life.program.0.ending(), Some(Ending::Exited(8)));
+    let asked = &world.told(&life.id, "stop_asked")[0];
+    assert!(asked["by"].as_str().unwrap().contains(&format!("pid {} ", std::process::id())), "{asked}");
+}
+
+// TRUTH 12
+#[test]
+fn a_program_that_ignores_the_asking_is_killed_after_the_grace() {
+    let world = World::new();
+    let life = world.live(&["ignore TERM", "print ready", "hang"]);
+    life.until_shown("ready");
+    let stop = world.abide.run(&["stop", "--grace", "1s", &life.id]);
+    assert_eq!(stop.code(), Some(0), "{stop:?}");
+    assert_eq!(life.program.0.ending(), Some(Ending::Signaled { signal: 9, core: false }));
+    let told = life.inspect();
+    assert_eq!(outcome(&told), ("exited", None, Some(9)), "{told}");
+    assert_eq!((&told["outcome"]["cause"], &told["wait_code"]), (&"asked".into(), &137.into()), "{told}");
+    let facts = world.facts(&life.id);
+    let at = |fact: &str, signal: Option<i64>| {
+        let found = facts.iter().find(|told| {
+            told["fact"] == fact && signal.is_none_or(|number| told["body"]["signal"] == number)
+        });
+        found.and_then(|told| told["boot"].as_u64()).unwrap_or_else(|| panic!("no {fact} {signal:?}"))
+    };
+    let steps =
+        [at("stop_asked", None), at("signalled", Some(15)), at("signalled", Some(9)), at("ended", None)];
+    assert!(steps.is_sorted(), "intent comes before the act: {steps:?}");
+    assert!(steps[2] - steps[1] >= 1_000, "the grace was not given: {steps:?}");
+}
+
+// TRUTH 13
+#[test]
+fn a_program_that_ends_well_when_asked_has_ended_well() {
+    let world = World::new();
+    let life = world.live(&["trap-exit TERM 0", "print ready", "hang"]);
+    life.until_shown("ready");
+    let mut stop = world.start(&["stop", &life.id]);
+    let by = stop.pid();
+    assert_eq!(stop.reap(), Ending::Exited(0));
+    let told = life.inspect();
+    assert_eq!(outcome(&told), ("exited", Some(0), None), "{told}");
+    assert_eq!((&told["outcome"]["cause"], &told["stopping"]), (&"asked".into(), &false.into()), "{told}");
+    let asked = &world.told(&life.id, "stop_asked")[0];
+    assert!(asked["by"].as_str().unwrap().contains(&format!("pid {by} ")), "{asked}");
+    assert_eq!(world.wait(&life.id).0, Some(0));
+}
+
+// TRUTH 14
+#[test]
+fn a_stop_ends_everything_that_the_program_started_wherever_it_hid() {
+    const MANY: usize = 20;
+    let world = World::new();
+    let mut steps = vec!["fork ignore TERM HUP INT ; print here ; hang"; MANY];
+    steps.extend(["print all started", "hang"]);
+    let life = world.live(&steps);
+    until("all of them ignore what they are asked", || world.shown(&life.id).matches("here").count() == MANY);
+    life.until_shown("all started");
+    let shown = world.shown(&life.id);
+    let hidden: Vec<Doomed> = shown
+        .lines()
+        .filter_map(|line| line.strip_prefix("forked "))
+        .map(|pid| Doomed(Observer::of(pid.parse().expect("a pid"))))
+        .collect();
+    assert_eq!(hidden.len(), MANY, "{shown}");
+    let stop = world.abide.run(&["stop", "--json", "--grace", "1s", &life.id]);
+    assert_eq!(
+        (stop.code(), &stop.json()["data"]["survivors"]),
+        (Some(0), &Value::Array(Vec::new())),
+        "{stop:?}"
+    );
+    assert!(!life.program.0.lives());
+    let left: Vec<u32> = hidden.iter().filter(|one| one.0.lives()).map(|one| one.0.pid()).collect();
+    assert!(left.is_empty(), "the stop left {left:?}");
+}
+
+// TRUTH 26
+#[test]
+fn a_stopped_program_runs_and_is_told_to_be_stopped() {
+    let world = World::new();
+    let life = world.live(&["trap-exit USR1 4", "print ready", "hang"]);
+    life.until_shown("ready");
+    let qualifier = || life.inspect()["processes"]["program"]["qualifier"].clone();
+    life.program.0.signal(Signal::STOP);
+    until("it is told", || qualifier() == "stopped");
+    assert_eq!(life.inspect()["status"], "running");
+    life.program.0.signal(Signal::CONT);
+    until("it is told", || qualifier().is_null());
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(4));
+}
+
+// TRUTH 26
+#[test]
+fn a_traced_program_runs_and_is_told_to_be_traced() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    drill::stop_by_trace(life.program.0.pid())
+        .expect("a test may trace what abide started (kernel.yama.ptrace_scope 0, or root)");
+    let told = life.inspect();
+    assert_eq!(told["status"], "running", "{told}");
+    assert_eq!(told["processes"]["program"]["qualifier"], "traced", "{told}");
+}
+
+// TRUTH 27
+#[test]
+fn a_program_that_lets_go_of_its_terminal_runs_on() {
+    let world = World::new();
+    let sign = world.beside("sign");
+    let id = world
+        .run(&[], &["print ready", "trap-exit USR1 6", "close-tty", &format!("write {sign} gone"), "hang"]);
+    let life = world.observe(id);
+    until("it has let go", || std::fs::exists(&sign).unwrap_or(false));
+    let _helpers = (life.helper("guard", None), life.helper("host", None));
+    assert_eq!(life.inspect()["status"], "running");
+    let capped = world.abide.run(&["wait", "--cap", "200ms", &life.id]);
+    assert_eq!(capped.code(), Some(0), "{capped:?}");
+    assert_eq!(life.inspect()["status"], "running", "silence is no death");
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(6));
+    assert_eq!(world.shown(&life.id), "ready\r\n");
+}
