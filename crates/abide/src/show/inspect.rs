@@ -12,10 +12,10 @@ use super::time::{Time, size, span};
 pub(crate) fn put(page: &mut Page, session: &Session, view: &SessionView<'_>) {
     page.put(Tone::Strong, view.standing.id)
         .plain(" is ")
-        .put(list::tone(session), &list::standing(session, view))
+        .put(list::tone(session), &list::standing(session))
         .end();
     let mut lines = Lines(Vec::new());
-    origin(&mut lines, view);
+    origin(&mut lines, session, view);
     course(&mut lines, session, view);
     processes(&mut lines, view);
     agent(&mut lines, view);
@@ -38,9 +38,9 @@ impl Lines {
     }
 }
 
-fn origin(lines: &mut Lines, view: &SessionView<'_>) {
+fn origin(lines: &mut Lines, session: &Session, view: &SessionView<'_>) {
     lines.maybe("name", view.standing.name);
-    lines.add("command", &list::command(view));
+    lines.add("command", &list::command(session));
     lines.maybe("directory", view.command.cwd);
     let labels = view.command.labels.into_iter().flatten().map(|(key, value)| format!("{key}={value}"));
     let labels = labels.collect::<Vec<_>>().join(" ");

@@ -4,7 +4,7 @@ use abide_core::verdict::Attention;
 use abide_engine::Session;
 
 use super::page::{Page, Tone};
-use super::session::SessionView;
+use super::session::{CommandView, OutcomeView, ProcessView};
 use super::table::{self, Cell};
 use super::time;
 
@@ -34,33 +34,34 @@ const fn wants_person(attention: Attention) -> bool {
 }
 
 /// Puts a table of sessions on the page.
-pub(crate) fn put(page: &mut Page, sessions: &[Session], views: &[SessionView<'_>]) {
+pub(crate) fn put(page: &mut Page, sessions: &[Session]) {
     let needed = sessions.iter().any(|session| wants_person(session.verdict.attention));
     let mut header = vec!["ID", "NAME", "STATUS"];
     header.extend(needed.then_some("WANTS"));
     header.extend(["STARTED", "COMMAND"]);
     let mut rows = vec![header.into_iter().map(|title| Cell::new(Tone::Strong, title)).collect()];
-    for (session, view) in sessions.iter().zip(views) {
+    for session in sessions {
         let mut row = vec![
-            Cell::plain(view.standing.id),
-            Cell::plain(view.standing.name.unwrap_or("-")),
-            Cell::new(tone(session), &standing(session, view)),
+            Cell::plain(session.id.as_str()),
+            Cell::plain(session.name().unwrap_or("-")),
+            Cell::new(tone(session), &standing(session)),
         ];
         row.extend(needed.then(|| match wants_person(session.verdict.attention) {
-            true => Cell::new(Tone::Warn, view.agent.attention),
+            true => Cell::new(Tone::Warn, session.verdict.attention.name()),
             false => Cell::faint("-"),
         }));
         row.push(Cell::plain(&started(session).unwrap_or("-".to_owned())));
-        row.push(Cell::faint(&command(view)));
+        row.push(Cell::faint(&command(session)));
         rows.push(row);
     }
     table::put(page, 0, 1, &rows);
 }
 
 /// Where it stands, with what matters most beside the status: `exited 3`, `lost, reboot`, `running, stopped`.
-pub(crate) fn standing(session: &Session, view: &SessionView<'_>) -> String {
-    let mut text = session.verdict.status.name().to_owned();
-    if let Some(outcome) = &view.end.outcome {
+pub(crate) fn standing(session: &Session) -> String {
+    let verdict = &session.verdict;
+    let mut text = verdict.status.name().to_owned();
+    if let Some(outcome) = verdict.outcome.as_ref().map(OutcomeView::new) {
         match (outcome.code, outcome.signal, outcome.cause) {
             (Some(code), _, _) => text.push_str(&format!(" {code}")),
             (None, Some(signal), _) => text.push_str(&format!(", signal {signal}")),
@@ -68,13 +69,13 @@ pub(crate) fn standing(session: &Session, view: &SessionView<'_>) -> String {
             (None, None, None) => {}
         }
     }
-    if let (Some(false), Some(declared)) = (session.verdict.codes.agrees, &view.end.declared) {
-        text.push_str(&format!(", declared {}", declared.exit_code));
+    if let (Some(false), Some(declared)) = (verdict.codes.agrees, &session.evidence.work.declared) {
+        text.push_str(&format!(", declared {}", declared.body.exit_code));
     }
-    if view.standing.stopping {
+    if verdict.stopping {
         text.push_str(", stopping");
     }
-    if let Some(qualifier) = view.processes.program.qualifier {
+    if let Some(qualifier) = ProcessView::new(None, session.seen.program).qualifier {
         text.push_str(&format!(", {qualifier}"));
     }
     text
@@ -114,8 +115,8 @@ pub(crate) fn started(session: &Session) -> Option<String> {
 }
 
 /// The command as it could be typed.
-pub(crate) fn command(view: &SessionView<'_>) -> String {
-    let Some(argv) = &view.command.argv else {
+pub(crate) fn command(session: &Session) -> String {
+    let Some(argv) = CommandView::new(session).argv else {
         return "-".to_owned();
     };
     let plain = |arg: &str| {

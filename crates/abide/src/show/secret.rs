@@ -18,15 +18,14 @@ pub(crate) fn mask(argv: &[String]) -> Vec<Cow<'_, str>> {
         .collect()
 }
 
-/// The text with every secret replaced that masking `argv` hid.
+/// The text with the masked arguments where it quotes the whole command line.
 pub(crate) fn hide<'a>(text: &'a str, argv: &[String], masked: &[Cow<'_, str>]) -> Cow<'a, str> {
-    let mut text = Cow::Borrowed(text);
-    for (secret, mask) in argv.iter().zip(masked) {
-        if *secret != **mask && text.contains(secret.as_str()) {
-            text = Cow::Owned(text.replace(secret.as_str(), mask));
-        }
+    let (shown, whole) = (masked.join(" "), argv.join(" "));
+    if shown == whole || !text.contains(&whole) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.replace(&whole, &shown))
     }
-    text
 }
 
 /// A command line that is one text already.
@@ -188,6 +187,8 @@ mod tests {
         let argv: Vec<String> = ["x", "--password", "my long pass"].map(String::from).to_vec();
         let masked = mask(&argv);
         assert_eq!(hide("launched x --password my long pass", &argv, &masked), "launched x --password ***");
+        let argv: Vec<String> = ["x", "--pin-token", "1"].map(String::from).to_vec();
+        assert_eq!(hide("program 4711 is alive", &argv, &mask(&argv)), "program 4711 is alive");
         assert_eq!(mask_words("x --token abc y"), "x --token *** y");
     }
 }

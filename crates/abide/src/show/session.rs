@@ -199,11 +199,6 @@ pub(crate) struct GroundView {
 
 impl<'a> SessionView<'a> {
     pub(crate) fn new(session: &'a Session, recording: Option<Recording>) -> Self {
-        Self { because: because(session), ..Self::brief(session, recording) }
-    }
-
-    /// Without the proof, which costs as much as all else: for those who do not show it.
-    pub(crate) fn brief(session: &'a Session, recording: Option<Recording>) -> Self {
         let (evidence, verdict) = (&session.evidence, &session.verdict);
         let ended = evidence.closing.ended.as_ref();
         let hosted = evidence.helpers.hosted.as_ref();
@@ -232,7 +227,7 @@ impl<'a> SessionView<'a> {
             },
             resources: ended.and_then(|told| told.body.resources).map(ResourcesView::new),
             survivors: survivors.iter().map(SurvivorView::new).collect(),
-            because: Vec::new(),
+            because: because(session),
         }
     }
 }
@@ -257,7 +252,7 @@ fn argv(session: &Session) -> Option<&[String]> {
 }
 
 impl<'a> CommandView<'a> {
-    fn new(session: &'a Session) -> Self {
+    pub(super) fn new(session: &'a Session) -> Self {
         let beginning = &session.evidence.beginning;
         let launched = beginning.launched.as_ref().map(|told| &*told.body);
         let adopted = beginning.adopted.as_ref().map(|told| told.body.cwd.as_str());
@@ -337,7 +332,7 @@ impl ProcessesView {
 }
 
 impl ProcessView {
-    fn new(pid: Option<u32>, liveness: Liveness) -> Self {
+    pub(super) fn new(pid: Option<u32>, liveness: Liveness) -> Self {
         let qualifier = match liveness {
             Liveness::Alive(qualifier) => qualifier,
             Liveness::Dead(_) | Liveness::Unknown(_) => None,
