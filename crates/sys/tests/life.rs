@@ -9,7 +9,7 @@ use abide_sys::drill::stop_by_trace;
 use abide_sys::probe::Probe;
 use abide_sys::signal;
 use abide_testkit::drill::{MEANS, ask, identify, said};
-use abide_testkit::namespace::drill;
+use abide_testkit::namespace::{drill, start_drill};
 use abide_testkit::observer::Doomed;
 use abide_testkit::{Ending, Observer, Running, bin};
 use rustix::process::Signal;
@@ -165,6 +165,27 @@ fn another_user_sees_the_same_life_and_the_same_death() {
     assert_eq!(drill(&steps), ["Alive(None)"; 3]);
     agent.kill();
     assert_eq!(drill(&steps), ["Dead(Gone)"; 3]);
+}
+
+#[test]
+fn a_corpse_tells_how_it_ended_only_to_those_who_may_look() {
+    let users: &[&str] = if rustix::process::geteuid().is_root() { &["0", "65534"] } else { &[] };
+    let mut steps: Vec<Vec<String>> = users.iter().map(|user| vec![format!("user {user}")]).collect();
+    steps.push(Vec::new());
+    for mut steps in steps {
+        let mut agent = Running::agent(&["trap-exit TERM 8", "say-ready", "hang"]).ready();
+        let may_look = !steps.contains(&"user 65534".to_owned());
+        steps.push(ask(&identify(agent.pid())).replacen("ask", "end", 1));
+        let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+        let mut drill = start_drill(&steps);
+        drill.until("held");
+        agent.signal(Signal::TERM);
+        agent.observer().await_end();
+        drill.tell("go");
+        let expected = if may_look { "Some((Exited { code: 8 }, Procfs))" } else { "None" };
+        assert_eq!(drill.line(), expected, "{steps:?}");
+        assert_eq!(agent.reap(), Ending::Exited(8));
+    }
 }
 
 #[test]

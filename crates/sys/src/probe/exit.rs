@@ -36,12 +36,14 @@ fn from_pidfd(pidfd: &OwnedFd) -> Option<(How, Observer)> {
     if told { how(info.exit_code).map(|how| (how, Observer::Pidfd)) } else { None }
 }
 
-/// A corpse that nobody has taken away still shows its wait status, as the last field of its line.
+/// A corpse that nobody has taken away still shows its wait status, as the last field of its line. Whoever may not
+/// look closely is shown a zero in its place, which is no observation.
 fn from_corpse(pid: u32) -> Option<(How, Observer)> {
     let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let close = line.iter().rposition(|&b| b == b')')?;
     let fields: Vec<&str> = std::str::from_utf8(&line[close + 1..]).ok()?.split_ascii_whitespace().collect();
     let dead = fields.first() == Some(&"Z");
-    let status = fields.get(49).and_then(|field| field.parse().ok()).filter(|_| dead)?;
+    let may_look = || fs::read_link(format!("/proc/{pid}/ns/user")).is_ok();
+    let status = fields.get(49).and_then(|field| field.parse().ok()).filter(|_| dead && may_look())?;
     how(status).map(|how| (how, Observer::Procfs))
 }

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read, Seek, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use abide_core::identity::Lock;
+use abide_core::identity::{Identity, Lock};
 use abide_sys::disk::{self, PrivateDir, Untrusted};
 use abide_sys::lock::{self, Holder};
 use abide_sys::probe::Probe;
@@ -34,6 +34,7 @@ impl Drill {
             ["identify", pid] => say(&self.identify(number(pid)?)?)?,
             ["ask", identity] => self.ask(identity, Lock::Silent)?,
             ["ask", identity, file, holder] => self.ask(identity, ask_lock(file, holder)?)?,
+            ["end", identity] => self.end(identity)?,
             ["lock", file, holder] => say(&format!("{:?}", ask_lock(file, holder)?))?,
             ["hold", file, holder] => self.hold(file, parse_holder(holder)?)?,
             ["take", file, holder, times] => take(file, parse_holder(holder)?, times)?,
@@ -76,6 +77,15 @@ impl Drill {
             written => serde_json::from_str(written)?,
         };
         say(&format!("{:?}", self.probe().liveness(&identity, lock)))
+    }
+
+    /// Holds a process, waits to be told that it has ended, and says how it did.
+    fn end(&self, identity: &str) -> io::Result<()> {
+        let identity: Identity = serde_json::from_str(identity)?;
+        let held = self.probe().hold(&identity).map_err(|liveness| io::Error::other(liveness.says()))?;
+        say("held")?;
+        io::stdin().lock().read_line(&mut String::new())?;
+        say(&format!("{:?}", self.probe().end_of(&held, identity.pid)))
     }
 
     fn hold(&mut self, file: &str, holder: Holder) -> io::Result<()> {
