@@ -26,7 +26,8 @@ fn check_unaffected(world: &World, life: Life<'_>) {
     assert_eq!(life.inspect()["status"], "running");
     File::create(world.beside("until")).expect("there is room");
     assert_eq!(world.wait(&life.id).0, Some(5));
-    let lines = std::fs::read_to_string(world.beside("said")).expect("it said how much").parse().expect("a number");
+    let lines =
+        std::fs::read_to_string(world.beside("said")).expect("it said how much").parse().expect("a number");
     assert!(world.shown(&life.id) == streamed(lines), "what was recorded is not what the program wrote");
 }
 

@@ -146,7 +146,8 @@ fn real_ones(world: &World) -> Vec<(&'static str, String, Option<Life<'_>>)> {
     let failed = data(&world.abide.run(&["run", "-d", "--json", "--", "/no/such/program"]));
     let failed = failed["id"].as_str().expect("an ID").to_owned();
     let (unknown, destroying, destroyed) = (lost(), ended(), ended());
-    let mut damaged = OpenOptions::new().append(true).open(world.dir(&unknown).join("evidence")).expect("it is ours");
+    let mut damaged =
+        OpenOptions::new().append(true).open(world.dir(&unknown).join("evidence")).expect("it is ours");
     damaged.write_all(b"\ngarbage\n").expect("there is room");
     tell(world, &destroying, 1, Body::Removing(Noted { text: String::new() }));
     tell(world, &destroyed, 1, Body::Removing(Noted { text: String::new() }));
