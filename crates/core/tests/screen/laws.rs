@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::common::{SCROLLBACK, feed, size, stream};
 
 /// A release build, as nightly runs use, tries many more.
-const CASES: u32 = if cfg!(debug_assertions) { 200 } else { 20_000 };
+const CASES: u32 = if cfg!(debug_assertions) { 100 } else { 20_000 };
 
 /// What must be true of every screen, whatever was done to it.
 fn assert_sound(screen: &Screen) {
