@@ -9,7 +9,7 @@ use abide_core::evidence::How;
 use abide_core::identity::Identity;
 use abide_sys::{clock, reap};
 use abide_testkit::scene::{Scene, dead, launch};
-use abide_testkit::{Observer, ScratchHome};
+use abide_testkit::{Observer, ScratchDir, ScratchHome};
 
 /// How many sessions the homes have. The first is held against tmux.
 const SIZES: [usize; 5] = [500, 1000, 2000, 5000, 10_000];
@@ -146,6 +146,8 @@ fn against_tmux(ours: &mut Command) -> io::Result<(Found, Option<Found>)> {
 /// A tmux of our own with as many sessions as the first home; ended with this value.
 struct Tmux {
     socket: String,
+    /// Where the socket is: tmux leaves it behind.
+    dir: ScratchDir,
 }
 
 impl Tmux {
@@ -154,7 +156,7 @@ impl Tmux {
             return Ok(None);
         }
         let name = u64::from_ne_bytes(clock::random_bytes()?);
-        let tmux = Self { socket: format!("abide-bench-{name:016x}") };
+        let tmux = Self { socket: format!("abide-bench-{name:016x}"), dir: ScratchDir::new() };
         for number in 0..SIZES[0] {
             let session = format!("nightly-{number}");
             let status = tmux.command(&["new-session", "-d", "-s", &session, "cat"]).status()?;
@@ -168,6 +170,7 @@ impl Tmux {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("tmux");
         command.args(["-L", &self.socket, "-f", "/dev/null"]).args(args).env_remove("TMUX");
+        command.env("TMUX_TMPDIR", self.dir.path());
         command
     }
 }
