@@ -220,7 +220,11 @@ fn place(want: &Identity, here: &Here) -> Result<(), Liveness> {
         (Some(recorded), Some(ours)) if recorded != ours => {
             return Err(Liveness::Unknown(Doubt::OtherMachine));
         }
-        (Some(_), Some(_)) if want.boot != boot => return Err(Liveness::Dead(Death::Reboot)),
+        // Containers may be given boot ids of their own, so across pid namespaces another id is no reboot.
+        (Some(_), Some(_)) if want.boot != boot && here.pid_ns == Some(want.pid_ns) => {
+            return Err(Liveness::Dead(Death::Reboot));
+        }
+        (Some(_), Some(_)) if want.boot != boot => return Err(Liveness::Unknown(Doubt::OtherPidNamespace)),
         (None, _) | (_, None) if want.boot != boot => return Err(Liveness::Unknown(Doubt::NoMachineId)),
         (Some(_) | None, Some(_) | None) => {}
     }

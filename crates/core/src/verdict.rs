@@ -33,6 +33,19 @@ pub struct Now {
     pub boot: u32,
 }
 
+impl Now {
+    /// An instant of the past, of which only wall time is known.
+    #[must_use]
+    pub const fn past(wall: i64) -> Self {
+        Self { at: Moment { wall, boot: 0 }, boot: 0 }
+    }
+
+    /// Who says what became of the processes: the kernel speaks only of the present.
+    const fn speaker(self) -> &'static str {
+        if self.boot == 0 && self.at.boot == 0 { "hindsight" } else { "kernel" }
+    }
+}
+
 /// What is true of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
@@ -301,7 +314,7 @@ pub fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Gr
         };
         grounds.push(Ground {
             fact: liveness.name().into(),
-            witness: "kernel".into(),
+            witness: now.speaker().into(),
             at: now.at,
             says: format!("{who} {}", liveness.says()),
         });
@@ -332,6 +345,7 @@ fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
     }));
     cite(ground(&closing.removing, "removing", |()| "removal began".to_owned()));
     cite(ground(&closing.removed, "removed", |()| "removed".to_owned()));
+    grounds.sort_by_key(|ground| ground.at.wall);
     grounds
 }
 

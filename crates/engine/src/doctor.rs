@@ -62,7 +62,7 @@ pub fn examine(home: &Path, fix: bool) -> Result<Vec<Check>, Failure> {
 fn usable(opened: &Result<Sessions, Failure>) -> Check {
     match opened {
         Ok(sessions) if sessions.home().is_some() => {
-            good("home", format!("{} is private", sessions.path().display()))
+            good("home", format!("{} is yours, and nobody else may write to it", sessions.path().display()))
         }
         Ok(sessions) => {
             let path = sessions.path().display();

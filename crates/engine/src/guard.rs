@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{
-    Body, Cause, Drained, Ended, How, Marked, Noted, Observer, Outcome, Resources, Signalled, StopAsked,
+    Body, Cause, Drained, Ended, Fact, How, Marked, Noted, Observer, Outcome, Resources, Signalled, StopAsked,
 };
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
@@ -329,14 +329,15 @@ impl Keeper {
 
     /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
     fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
-        if let Some(word) = declared::left_by_program(&self.dir) {
-            self.note(Body::Declared(word));
-        }
+        let declared = declared::left_by_program(&self.dir).map(Body::Declared);
         let survivors = tree::left(&self.truth);
         let ended = Ended { outcome, resources, survivors };
-        let fact = self.evidence.draft(clock::now(), Body::Ended(Box::new(ended)));
-        let in_slot = self.dir.fill_slot(&fact).is_ok();
-        let in_log = self.evidence.add(fact.at, fact.body).is_ok();
+        let at = clock::now();
+        let bodies = declared.into_iter().chain([Body::Ended(Box::new(ended))]);
+        let facts: Vec<Fact> =
+            (1..).zip(bodies).map(|(ahead, body)| self.evidence.draft(at, ahead, body)).collect();
+        let in_slot = self.dir.fill_slot(&facts).is_ok();
+        let in_log = facts.into_iter().all(|fact| self.evidence.add(at, fact.body).is_ok());
         in_slot || in_log
     }
 

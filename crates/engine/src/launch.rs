@@ -38,6 +38,10 @@ const ARGV_RECORDED: usize = 32 * 1024;
 
 /// Launches a program in a session of its own and returns once the session can be waited on.
 pub(crate) fn launch(truth: &Truth, home: &Home, request: Request) -> Result<Session, Failure> {
+    if !request.cwd.is_dir() {
+        return Err(Failure::new(Code::Usage, format!("there is no directory {}", request.cwd.display()))
+            .hint("name one that exists with --cwd; nothing was started"));
+    }
     let id = new_id()?;
     let launched = describe(truth, &id, &request);
     let names = request.name.as_ref().map(|name| names::reserve(truth, home, name, &id)).transpose()?;

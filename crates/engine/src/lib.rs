@@ -279,15 +279,19 @@ fn ask_all(truth: &Truth, home: &Home, ids: &[SessionId]) -> Vec<Session> {
     const WORTH_A_THREAD: usize = 64;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let share = ids.len().div_ceil(cores).max(WORTH_A_THREAD);
-    let ask = |ids: &[SessionId]| ids.iter().map(|id| truth.of(home, id)).collect::<Vec<_>>();
+    // A session that is removed meanwhile is no session any more.
+    let ask = |ids: &[SessionId]| ids.iter().filter_map(|id| truth.of_listed(home, id)).collect::<Vec<_>>();
     let Some((first, rest)) = ids.split_at_checked(share) else {
         return ask(ids);
     };
     std::thread::scope(|scope| {
-        let others: Vec<_> = rest.chunks(share).map(|ids| scope.spawn(move || ask(ids))).collect();
+        // Where no thread can be had, this one asks alone; so it does again for one that broke down.
+        let start = |ids| (ids, std::thread::Builder::new().spawn_scoped(scope, move || ask(ids)).ok());
+        let others: Vec<_> = rest.chunks(share).map(start).collect();
         let mut sessions = ask(first);
-        for other in others {
-            sessions.extend(other.join().unwrap_or_default());
+        for (ids, other) in others {
+            let asked = other.and_then(|thread| thread.join().ok());
+            sessions.extend(asked.unwrap_or_else(|| ask(ids)));
         }
         sessions
     })

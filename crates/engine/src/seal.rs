@@ -34,7 +34,7 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
     let refused = |error: &std::io::Error| {
         Failure::io("seal session", id, error)
             .about(id.as_str())
-            .hint("make its home writable, then run `abide doctor --fix` again")
+            .hint("make its home writable and free some space, then run `abide doctor --fix` again")
     };
     let dir = home.session(id).map_err(|untrusted| {
         let message = format!("session {id} cannot be sealed: {}", untrusted.says());

@@ -143,7 +143,11 @@ impl Home {
     /// # Errors
     /// If something in it cannot be removed.
     pub(crate) fn erase(&self, id: &SessionId) -> std::io::Result<()> {
-        self.sessions.remove_tree(id.as_str())
+        // Gone for everyone at once; what is left of it has a name that is no session's.
+        let gone = format!(".gone-{id}");
+        self.sessions.remove_tree(&gone)?;
+        self.sessions.publish(id.as_str(), &gone)?;
+        self.sessions.remove_tree(&gone)
     }
 
     /// Whether there is a session with this ID.

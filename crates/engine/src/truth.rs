@@ -8,14 +8,14 @@ use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw};
 use abide_core::evidence::{How, Observer};
 use abide_core::id::SessionId;
-use abide_core::identity::{Doubt, Here, Identity, Liveness, Lock};
-use abide_core::moment::Moment;
+use abide_core::identity::{Death, Doubt, Here, Identity, Liveness, Lock};
 use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, program_of};
+use abide_sys::clock;
+use abide_sys::disk::{self, Untrusted};
 use abide_sys::lock::{self, Holder};
 use abide_sys::probe::{Descendant, Probe};
-use abide_sys::{clock, disk};
 
-use crate::store::{Home, Reading};
+use crate::store::{Home, Reading, SessionDir};
 
 /// How often evidence is read again because it grew, or because its end was being written.
 const ROUNDS: u32 = 64;
@@ -115,7 +115,20 @@ impl Truth {
     /// What is true of a session now.
     #[must_use]
     pub fn of(&self, home: &Home, id: &SessionId) -> Session {
-        let (evidence, seen) = match home.session(id) {
+        self.told(id, home.session(id))
+    }
+
+    /// The same of one that was listed; none if it has been removed since.
+    #[must_use]
+    pub fn of_listed(&self, home: &Home, id: &SessionId) -> Option<Session> {
+        match home.session(id) {
+            Err(Untrusted::NotThere) => None,
+            dir => Some(self.told(id, dir)),
+        }
+    }
+
+    fn told(&self, id: &SessionId, dir: Result<SessionDir, Untrusted>) -> Session {
+        let (evidence, seen) = match dir {
             Ok(dir) => self.settle(&mut dir.read()),
             Err(untrusted) => {
                 let mut evidence = Evidence::default();
@@ -133,11 +146,11 @@ impl Truth {
     pub fn at(&self, home: &Home, id: &SessionId, wall: i64) -> Session {
         let present = self.of(home, id);
         let past = match home.session(id) {
-            Ok(dir) => dir.read_until(wall).evidence(),
+            Ok(dir) => dir.past(wall),
             Err(_) => Evidence::default(),
         };
         let seen = hindsight(&past, &present.evidence, &present.seen);
-        let asked = Now { at: Moment { wall, boot: 0 }, boot: 0 };
+        let asked = Now::past(wall);
         Session { id: id.clone(), verdict: derive(&past, &seen, asked), evidence: past, seen, asked }
     }
 
@@ -149,18 +162,26 @@ impl Truth {
         }
         let mut round = 0;
         loop {
-            let evidence = reading.evidence();
+            let mut evidence = reading.evidence();
+            note_copy(&mut evidence, reading.file());
             let seen = self.look(&evidence, reading.file());
             let someone_dead = seen.guard.is_dead() || seen.host.is_dead() || seen.program.is_dead();
             let being_written = reading.is_mid_line() && round < ROUNDS;
             let rests_on_reading = someone_dead && !is_closed(&evidence);
             round += 1;
-            if round > ROUNDS || !(being_written || rests_on_reading) {
+            if !(being_written || rests_on_reading) {
+                return (evidence, seen);
+            }
+            if round > ROUNDS {
+                // It grows faster than it can be read: the end may be in what was not.
+                evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Torn });
                 return (evidence, seen);
             }
             if !reading.more() && !being_written {
                 // Nothing was added after the deaths were seen, except perhaps to the slot.
-                return (reading.evidence(), seen);
+                let mut evidence = reading.evidence();
+                note_copy(&mut evidence, reading.file());
+                return (evidence, seen);
             }
             std::thread::yield_now();
         }
@@ -172,10 +193,16 @@ impl Truth {
         let owner = evidence.work.turn.as_ref().and_then(|told| told.body.owner.as_ref());
         // The program first: a guard that is found alive afterwards was alive when its program was found dead.
         let program = self.liveness(program_of(evidence), Lock::Silent);
+        let (guard_lock, host_lock) = (ask(evidence, file, Holder::Guard), ask(evidence, file, Holder::Host));
+        let held = guard_lock == Lock::Held || host_lock == Lock::Held;
         Seen {
-            program,
-            guard: self.liveness(guard, ask(evidence, file, Holder::Guard)),
-            host: self.liveness(host, ask(evidence, file, Holder::Host)),
+            // Whoever holds a lock has not been through a reboot, so the boot id that we see here is another's.
+            program: match held && program == Liveness::Dead(Death::Reboot) {
+                true => Liveness::Unknown(Doubt::OtherPidNamespace),
+                false => program,
+            },
+            guard: self.liveness(guard, guard_lock),
+            host: self.liveness(host, host_lock),
             owner: self.liveness(owner, Lock::Silent),
         }
     }
@@ -195,6 +222,18 @@ impl Default for Truth {
     }
 }
 
+/// In a copy of a session nobody records the end of the original.
+fn note_copy(evidence: &mut Evidence, file: Option<&File>) {
+    let recorded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
+    let found = file.and_then(|file| disk::file_id(file).ok());
+    // Devices get other numbers at a reboot, inodes do not.
+    if let (Some(recorded), Some(found)) = (recorded, found)
+        && recorded.ino != found.ino
+    {
+        evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Copied });
+    }
+}
+
 /// A lock speaks only on the very file that the guard recorded.
 fn ask(evidence: &Evidence, file: Option<&File>, holder: Holder) -> Lock {
     let recorded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
@@ -204,13 +243,11 @@ fn ask(evidence: &Evidence, file: Option<&File>, holder: Holder) -> Lock {
     }
 }
 
-fn unopened(untrusted: &disk::Untrusted) -> Damage {
+fn unopened(untrusted: &Untrusted) -> Damage {
     let flaw = match untrusted {
-        disk::Untrusted::NotADirectory | disk::Untrusted::Foreign(_) | disk::Untrusted::Open(_) => {
-            Flaw::Untrusted
-        }
-        disk::Untrusted::NotThere => Flaw::Empty,
-        disk::Untrusted::Io(error) => Flaw::Unreadable(error.raw_os_error().unwrap_or(0)),
+        Untrusted::NotADirectory | Untrusted::Foreign(_) | Untrusted::Open(_) => Flaw::Untrusted,
+        Untrusted::NotThere => Flaw::Empty,
+        Untrusted::Io(error) => Flaw::Unreadable(error.raw_os_error().unwrap_or(0)),
     };
     Damage { offset: 0, length: 0, flaw }
 }

@@ -322,6 +322,18 @@ impl Slot {
     }
 }
 
+/// Makes room for so many bytes at the end of the file, so that they can be written whole.
+///
+/// # Errors
+/// If there is no room.
+pub fn make_room(file: &File, bytes: usize) -> io::Result<()> {
+    let end = file.metadata()?.len();
+    match fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes as u64) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// Appends with a single write. A reader sees all of it or, if the disk is full, a torn frame.
 ///
 /// # Errors
@@ -337,11 +349,11 @@ pub fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Reads what follows in the file, piece by piece, in bounded memory.
+/// Reads what follows in the file, piece by piece, in bounded memory, until about so many bytes.
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn read_pieces(file: &mut File, mut piece: impl FnMut(&[u8])) -> io::Result<u64> {
+pub fn read_pieces(file: &mut File, limit: u64, mut piece: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut buffer = [0; 16 * 1024];
     let mut total = 0;
     loop {
@@ -350,7 +362,7 @@ pub fn read_pieces(file: &mut File, mut piece: impl FnMut(&[u8])) -> io::Result<
                 piece(&buffer[..length]);
                 total += length as u64;
                 // A regular file gives all it has.
-                if length < buffer.len() {
+                if length < buffer.len() || total >= limit {
                     return Ok(total);
                 }
             }

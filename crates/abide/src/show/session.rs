@@ -90,6 +90,8 @@ pub(crate) struct OutcomeView {
     pub(crate) code: Option<u8>,
     pub(crate) signal: Option<u8>,
     pub(crate) core: Option<bool>,
+    /// Why the exec failed.
+    pub(crate) errno: Option<i32>,
     #[schemars(extend("enum" = ["guard", "host", "pidfd", "procfs", "sealed", "other", null]))]
     pub(crate) observed_by: Option<&'static str>,
     #[schemars(extend("enum" = [
@@ -223,7 +225,11 @@ impl<'a> SessionView<'a> {
             recording: RecordingView {
                 bytes: recording.as_ref().map(|recording| recording.bytes),
                 path: recording.map(|recording| recording.path.display().to_string()),
-                complete: evidence.record.cut.is_some().then_some(false),
+                complete: match (&evidence.record.cut, evidence.record.drained) {
+                    (Some(_), _) => Some(false),
+                    (None, true) => Some(true),
+                    (None, false) => None,
+                },
             },
             resources: ended.and_then(|told| told.body.resources).map(ResourcesView::new),
             survivors: survivors.iter().map(SurvivorView::new).collect(),
@@ -312,8 +318,12 @@ impl OutcomeView {
             How::ExecFailed { .. } => ("exec_failed", None, None, None),
             How::Lost => ("lost", None, None, None),
         };
+        let errno = match outcome.how {
+            How::ExecFailed { errno } => Some(errno),
+            How::Exited { .. } | How::Signaled { .. } | How::Lost => None,
+        };
         let observed_by = outcome.observed_by.map(word::observer);
-        Self { kind, code, signal, core, observed_by, cause: outcome.cause.map(word::cause) }
+        Self { kind, code, signal, core, errno, observed_by, cause: outcome.cause.map(word::cause) }
     }
 }
 

@@ -119,12 +119,14 @@ impl Life<'_> {
         let mut found = None;
         until("a helper serves the session", || {
             let session = self.inspect();
-            let pid = session["processes"][who]["pid"].as_u64();
-            let alive = session["processes"][who]["liveness"] == "alive";
-            found = (alive && pid != before.map(u64::from)).then_some(session);
+            let told = &session["processes"][who];
+            let pid = told["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+            let pid = pid.filter(|pid| told["liveness"] == "alive" && Some(*pid) != before);
+            // One that died just now may still be told alive.
+            found = pid.and_then(Observer::find).filter(Observer::lives);
             found.is_some()
         });
-        observer(&found.expect("it was found"), who)
+        found.expect("it was found")
     }
 
     /// Kills the guard or the host and waits for the next one.

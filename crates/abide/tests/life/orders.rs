@@ -85,9 +85,9 @@ fn a_program_that_ends_well_when_asked_has_ended_well() {
     let world = World::new();
     let life = world.live(&["trap-exit TERM 0", "print ready", "hang"]);
     life.until_shown("ready");
-    let mut stop = world.start(&["stop", &life.id]);
-    let by = stop.pid();
-    assert_eq!(stop.reap(), Ending::Exited(0));
+    let mut stop = world.start(&["stop", "--json", &life.id]);
+    let (by, answer) = (stop.pid(), stop.line());
+    assert_eq!(stop.reap(), Ending::Exited(0), "{answer}");
     let told = life.inspect();
     assert_eq!(outcome(&told), ("exited", Some(0), None), "{told}");
     assert_eq!((&told["outcome"]["cause"], &told["stopping"]), (&"asked".into(), &false.into()), "{told}");

@@ -74,7 +74,8 @@ fn inspect_prints_every_field_as_json() {
         "started_at": "2023-11-14T22:13:20.003Z", "ended_at": "2023-11-14T22:14:21.004Z", "uptime_ms": 61_000,
         "exit_code": 3, "wait_code": 3,
         "outcome": {
-            "kind": "exited", "code": 3, "signal": null, "core": null, "observed_by": "guard", "cause": null
+            "kind": "exited", "code": 3, "signal": null, "core": null, "errno": null,
+            "observed_by": "guard", "cause": null
         },
         "declared": null,
         "processes": { "guard": process, "host": process, "program": process },
@@ -85,10 +86,10 @@ fn inspect_prints_every_field_as_json() {
         "resources": { "wall_ms": 61_000, "user_ms": 1500, "system_ms": 20, "peak_kib": 2048 },
         "survivors": [{ "pid": pid, "command": "tail -f log" }],
         "because": [
-            { "fact": "launched", "witness": guard, "at": "2023-11-14T22:13:20.001Z",
-              "says": "launched make release -j a b" },
             { "fact": "guarded", "witness": guard, "at": "2023-11-14T22:13:20.000Z",
               "says": format!("guard {pid} took over") },
+            { "fact": "launched", "witness": guard, "at": "2023-11-14T22:13:20.001Z",
+              "says": "launched make release -j a b" },
             { "fact": "hosted", "witness": host, "at": "2023-11-14T22:13:20.002Z",
               "says": format!("host {pid} of generation 1") },
             { "fact": "started", "witness": guard, "at": "2023-11-14T22:13:20.003Z",
@@ -115,8 +116,8 @@ fn why_names_the_rule_and_lists_the_proof() {
         "k3v9q2zr (nightly) is unknown: no end is on record, but the record is damaged and may have held one
 rule damaged
 
-  2023-11-14 22:13:20.001  guard:{pid}@0a1b2c3d  launched  launched make release -j a b
   2023-11-14 22:13:20.000  guard:{pid}@0a1b2c3d  guarded   guard {pid} took over
+  2023-11-14 22:13:20.001  guard:{pid}@0a1b2c3d  launched  launched make release -j a b
   2023-11-14 22:13:20.002  host:{pid}@0a1b2c3d   hosted    host {pid} of generation 1
   2023-11-14 22:13:20.003  guard:{pid}@0a1b2c3d  started   program {pid} runs /usr/bin/make
   {now}  {:wide$}  damage    not a frame at byte {offset}, 7 bytes
@@ -178,7 +179,7 @@ fn doctor_has_a_line_for_each_check() {
     let home = stage.path();
     let text = stage.text(&["doctor"]);
     let expected = format!(
-        "✓ home: {} is private
+        "✓ home: {} is yours, and nobody else may write to it
 ✓ machine id: readable
 ✓ boot id: readable
 ",

@@ -121,7 +121,7 @@ fn a_session_has_exactly_the_promised_fields() {
     }
     let exited = stage.inspect("exited00");
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    assert_eq!(keys(&exited["outcome"]), "cause code core kind observed_by signal");
+    assert_eq!(keys(&exited["outcome"]), "cause code core errno kind observed_by signal");
     assert_eq!(keys(&exited["processes"]), "guard host program");
     assert_eq!(keys(&exited["processes"]["guard"]), "liveness pid qualifier");
     assert_eq!(keys(&exited["host"]), "generation version");

@@ -68,6 +68,8 @@ pub struct Work {
 pub struct Record {
     pub facts: u64,
     pub cut: Option<Told<Cut>>,
+    /// All that the terminal held was put on record.
+    pub drained: bool,
     /// The latest fact of anyone but a sealer: the last sign of life.
     pub last: Option<Told<String>>,
     pub damage: Vec<Damage>,
@@ -115,7 +117,11 @@ impl Evidence {
         let mut scanner = Scanner::default();
         let mut slot = |_, found: Found| match found {
             found if !found.is_by(until) => {}
-            Found::Fact(fact) if fact.body.closes() => self.fold(*fact),
+            // Its number tells whether the log has lost what came before it.
+            Found::Fact(fact) if fact.body.closes() => {
+                self.check_sequence(0, &fact);
+                self.fold(*fact);
+            }
             Found::Fact(_) => {}
             Found::Damage(damage) => self.damaged(Damage { flaw: Flaw::BadSlot, ..damage }),
         };
@@ -207,8 +213,8 @@ impl Evidence {
             }
             Body::Attention(body) => latest!(self.work.attention, body),
             Body::Cut(body) => first!(self.record.cut, body),
+            Body::Drained(_) => self.record.drained = true,
             Body::Signalled(_)
-            | Body::Drained(_)
             | Body::Marked(_)
             | Body::Checkpointed(_)
             | Body::Noted(_)
@@ -219,9 +225,9 @@ impl Evidence {
 }
 
 impl Body {
-    /// Whether this is the guard's own word on how it ended: what the slot is for.
+    /// Whether this is part of the guard's last word: what the slot is for.
     const fn closes(&self) -> bool {
-        matches!(self, Self::Ended(_) | Self::ExecFailed(_))
+        matches!(self, Self::Ended(_) | Self::ExecFailed(_) | Self::Declared(_))
     }
 }
 

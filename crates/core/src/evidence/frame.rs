@@ -65,6 +65,8 @@ pub enum Flaw {
     NoSlot,
     /// The outcome's slot cannot be read at this place of its own.
     BadSlot,
+    /// This is a copy of a session's record; what became of the original is not in it.
+    Copied,
     /// The file or its directory is a link, or not ours alone.
     Untrusted,
     /// The system refused to read it, with this errno.
@@ -85,6 +87,7 @@ impl Flaw {
             Self::Empty => "the file is empty".to_owned(),
             Self::NoSlot => "the outcome file is missing".to_owned(),
             Self::BadSlot => "the outcome file is damaged".to_owned(),
+            Self::Copied => "this is a copy of the record, made while the session was not over".to_owned(),
             Self::Untrusted => "the directory is a link, or not ours alone".to_owned(),
             Self::Unreadable(errno) => format!("it cannot be read (errno {errno})"),
         }

@@ -220,6 +220,10 @@ impl Term {
             self.saved[1] = Cursor::default();
             self.modes.keys[1] = KeyFlags::default();
         }
+        // The same as for the cursor itself in `settle`, and here, because a dump restores both in one.
+        if alternate && self.saved[0].pending {
+            self.pages.main.row_mut(self.saved[0].row).short = false;
+        }
         self.pages.alternate = alternate;
     }
 

@@ -1,9 +1,9 @@
-//! Liveness in the past, as later evidence proves it: who wrote, or was reaped, or is alive after an instant
-//! was alive at that instant. Death is proved only by what was recorded up to then.
+//! Liveness in the past, as later evidence proves it: who wrote or is alive after an instant was alive at
+//! that instant. Death is proved only by what was recorded up to then.
 
 use super::{Seen, program_of};
 use crate::evidence::fold::Evidence;
-use crate::evidence::{How, Role, Witness};
+use crate::evidence::{Role, Witness};
 use crate::identity::{Doubt, Identity, Liveness};
 
 /// What can be said now of the processes at an instant. `past` holds the facts up to it, `full` all facts, and
@@ -15,9 +15,6 @@ pub fn hindsight(past: &Evidence, full: &Evidence, now: &Seen) -> Seen {
     let latest_guard = full.helpers.guarded.as_ref().map(|told| told.body.guard);
     let latest_host = full.helpers.hosted.as_ref().map(|told| told.body.host);
     let owner = |e: &Evidence| e.work.turn.as_ref().and_then(|told| told.body.owner);
-    // Only what the later record adds speaks of the time after the instant, and only who saw the end knows when.
-    let end_seen_later = past.closing.ended.is_none()
-        && full.closing.ended.as_ref().is_some_and(|told| told.body.outcome.how != How::Lost);
     let program = program_of(past).copied();
     let wrote_later = |role, who: &Identity| {
         let witness = Witness { role, pid: who.pid, boot: who.boot.short() };
@@ -32,10 +29,8 @@ pub fn hindsight(past: &Evidence, full: &Evidence, now: &Seen) -> Seen {
             true => Liveness::Alive(None),
             false => lived(host, latest_host, now.host),
         },
-        program: match end_seen_later && program.is_some() {
-            true => Liveness::Alive(None),
-            false => lived(program, program_of(full).copied(), now.program),
-        },
+        // That its end was recorded later does not say when it died: a guard that was stopped records late.
+        program: lived(program, program_of(full).copied(), now.program),
         owner: lived(owner(past), owner(full), now.owner),
     }
 }

@@ -134,17 +134,34 @@ fn a_slot_that_was_filled_after_an_instant_says_nothing_of_it() {
 }
 
 #[test]
-fn a_slot_holds_ends_and_nothing_else_counts_in_it() {
+fn a_slot_holds_the_last_word_and_nothing_else_counts_in_it() {
     let failed = running().guard(exec_failed(2)).facts.pop().unwrap();
     let mut evidence = Evidence::default();
     evidence.add_slot(Some(&encode(&failed).unwrap()), i64::MAX);
     assert!(evidence.closing.exec_failed.is_some());
 
-    for fact in running().guard(declared(0)).guard(Body::Removed(noted())).facts {
+    let mut last_word = running().guard(declared(0)).guard(ended(How::Exited { code: 3 })).facts;
+    let ended = last_word.pop().unwrap();
+    let declared = last_word.pop().unwrap();
+    let slot = [encode(&declared).unwrap(), encode(&ended).unwrap()].concat();
+    let mut evidence = running().evidence();
+    evidence.add_slot(Some(&slot), i64::MAX);
+    assert!(evidence.closing.ended.is_some() && evidence.work.declared.is_some() && !evidence.is_damaged());
+
+    for fact in running().guard(Body::Removed(noted())).facts {
         let mut evidence = Evidence::default();
         evidence.add_slot(Some(&encode(&fact).unwrap()), i64::MAX);
         assert_eq!(evidence, Evidence::default(), "{}", fact.body.name());
     }
+}
+
+#[test]
+fn a_slot_that_knows_of_more_facts_than_the_log_shows_that_the_log_was_cut() {
+    let whole = running().guard(declared(0)).guard(ended(How::Exited { code: 3 }));
+    let slot = encode(whole.facts.last().unwrap()).unwrap();
+    let mut evidence = running().evidence();
+    evidence.add_slot(Some(&slot), i64::MAX);
+    assert!(evidence.closing.ended.is_some() && evidence.is_damaged(), "{:?}", evidence.record.damage);
 }
 
 #[test]

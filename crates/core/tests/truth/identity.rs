@@ -45,7 +45,8 @@ fn is_here(want: &Identity, here: &Here) -> bool {
 /// Started again since, and provably the same machine.
 fn is_rebooted(want: &Identity, here: &Here) -> bool {
     let same_machine = want.machine.is_some() && want.machine == here.machine;
-    same_machine && here.boot.is_some_and(|boot| boot != want.boot)
+    let same_place = here.pid_ns == Some(want.pid_ns);
+    same_machine && same_place && here.boot.is_some_and(|boot| boot != want.boot)
 }
 
 fn proves_death(want: &Identity, here: &Here, seen: &Sighting) -> bool {

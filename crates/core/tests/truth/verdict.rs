@@ -211,7 +211,7 @@ fn a_verdict_cites_the_facts_the_damage_and_the_kernel() {
     evidence.damaged(Damage { offset: 41, length: 8, flaw: Flaw::Checksum });
     let proof = prove(&evidence, &seen(DEAD, DEAD, UNKNOWN));
     let facts: Vec<&str> = proof.iter().map(|ground| ground.fact.as_str()).collect();
-    assert_eq!(facts, ["launched", "guarded", "hosted", "started", "damage", "dead", "dead", "unknown"]);
+    assert_eq!(facts, ["guarded", "launched", "hosted", "started", "damage", "dead", "dead", "unknown"]);
     assert!(proof[4].says.contains("at byte 41, 8 bytes"));
     assert!(proof[7].says.contains(&Doubt::OtherPidNamespace.says()));
 

@@ -114,9 +114,9 @@ impl Keeper {
             }
             Err((errno, _)) => {
                 let failed = Body::ExecFailed(ExecFailed { errno, path: command });
-                let fact = self.evidence.draft(at, failed.clone());
+                let fact = self.evidence.draft(at, 1, failed.clone());
                 // Either record is enough, and there is nobody left to try again for.
-                let _ = self.dir.fill_slot(&fact);
+                let _ = self.dir.fill_slot(&[fact]);
                 self.note(failed);
                 None
             }

@@ -11,21 +11,23 @@ use abide_sys::disk;
 
 use super::SessionDir;
 
+/// A log that is longer is not read to its end: no session writes so many facts, and no reader may be held up.
+const LONGEST: u64 = 64 << 20;
+
 /// Evidence being read: the file stays open, so that what is added later is read from there on.
 #[derive(Debug)]
 pub struct Reading<'a> {
     dir: &'a SessionDir,
-    /// Facts of a later wall time are left out.
-    until: i64,
     file: Option<File>,
+    read: u64,
     scanner: Scanner,
     log: Evidence,
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(dir: &'a SessionDir, file: std::io::Result<File>, until: i64) -> Self {
+    pub(super) fn new(dir: &'a SessionDir, file: std::io::Result<File>) -> Self {
         let (scanner, log) = (Scanner::default(), Evidence::default());
-        let mut reading = Self { dir, until, file: None, scanner, log };
+        let mut reading = Self { dir, file: None, read: 0, scanner, log };
         match file {
             Ok(file) => {
                 reading.file = Some(file);
@@ -38,17 +40,19 @@ impl<'a> Reading<'a> {
 
     /// Reads what was added since. True if there was anything.
     pub fn more(&mut self) -> bool {
-        let Some(file) = &mut self.file else {
+        let (Some(file), true) = (&mut self.file, self.read < LONGEST) else {
             return false;
         };
-        let (scanner, log, until) = (&mut self.scanner, &mut self.log, self.until);
-        let mut take = |offset, found: Found| {
-            if found.is_by(until) {
-                log.add(offset, found);
+        let (scanner, log) = (&mut self.scanner, &mut self.log);
+        let mut take = |offset, found| log.add(offset, found);
+        match disk::read_pieces(file, LONGEST - self.read, |piece| scanner.feed(piece, &mut take)) {
+            Ok(added) => {
+                self.read += added;
+                if self.read >= LONGEST {
+                    self.log.damaged(Damage { offset: self.read, length: 0, flaw: Flaw::TooLong });
+                }
+                added > 0
             }
-        };
-        match disk::read_pieces(file, |piece| scanner.feed(piece, &mut take)) {
-            Ok(added) => added > 0,
             Err(error) => {
                 self.log.damaged(unreadable(&error));
                 self.file = None;
@@ -61,19 +65,8 @@ impl<'a> Reading<'a> {
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         let mut evidence = self.log.clone();
-        let until = self.until;
-        self.scanner.clone().finish(&mut |offset, found| {
-            if found.is_by(until) {
-                evidence.add(offset, found);
-            }
-        });
-        if evidence.record.facts == 0 && !evidence.is_damaged() {
-            evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Empty });
-        }
-        let has_slot = evidence.helpers.guarded.is_some() || evidence.beginning.launched.is_some();
-        if has_slot && !is_closed(&evidence) {
-            evidence.add_slot(self.dir.slot().ok().as_deref(), self.until);
-        }
+        self.scanner.clone().finish(&mut |offset, found| evidence.add(offset, found));
+        complete(&mut evidence, self.dir, i64::MAX);
         evidence
     }
 
@@ -96,6 +89,46 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// The evidence as it was at an instant: everything up to the last fact that bears an earlier wall time. The order of
+/// the file decides, for the clock may have been set back between two facts.
+pub(super) fn past(dir: &SessionDir, file: std::io::Result<File>, wall: i64) -> Evidence {
+    let mut evidence = Evidence::default();
+    let mut all = Vec::new();
+    let mut scanner = Scanner::default();
+    let mut take = |offset, found| all.push((offset, found));
+    match file
+        .and_then(|mut file| disk::read_pieces(&mut file, LONGEST, |piece| scanner.feed(piece, &mut take)))
+    {
+        Ok(_) => scanner.finish(&mut take),
+        Err(error) => evidence.damaged(unreadable(&error)),
+    }
+    let by_then = |(_, found): &(u64, Found)| match found {
+        Found::Fact(fact) => fact.at.wall <= wall,
+        Found::Damage(_) => false,
+    };
+    let count = all.iter().rposition(by_then).map_or(0, |last| last + 1);
+    all.into_iter().take(count).for_each(|(offset, found)| evidence.add(offset, found));
+    complete(&mut evidence, dir, wall);
+    evidence
+}
+
+/// What the file as a whole says, and the slot where the log holds no end.
+fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64) {
+    if evidence.record.facts == 0 && !evidence.is_damaged() {
+        evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Empty });
+    }
+    // A session is published with its launch on record: without it, the record was cut.
+    let begun = evidence.beginning.launched.is_some() || evidence.beginning.adopted.is_some();
+    let guarded = evidence.helpers.guarded.is_some();
+    if guarded && !begun {
+        evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Gap });
+    }
+    let has_slot = guarded || evidence.beginning.launched.is_some();
+    if has_slot && !is_closed(evidence) {
+        evidence.add_slot(dir.slot().ok().as_deref(), until);
+    }
+}
+
 fn unreadable(error: &std::io::Error) -> Damage {
     let flaw = Flaw::Unreadable(error.raw_os_error().unwrap_or(0));
     Damage { offset: 0, length: 0, flaw }
@@ -110,10 +143,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// The fact that `add` would append.
+    /// The fact that `add` would append after so many calls.
     #[must_use]
-    pub const fn draft(&self, at: Moment, body: Body) -> Fact {
-        Fact { witness: self.witness, seq: self.seq + 1, at, body }
+    pub const fn draft(&self, at: Moment, ahead: u64, body: Body) -> Fact {
+        Fact { witness: self.witness, seq: self.seq + ahead, at, body }
     }
 
     /// Appends one fact with one write.
@@ -121,7 +154,10 @@ impl Writer {
     /// # Errors
     /// If it is not wholly on record; then its number is used again.
     pub fn add(&mut self, at: Moment, body: Body) -> std::io::Result<()> {
-        disk::append(&self.file, &encode(&self.draft(at, body))?)?;
+        let frame = encode(&self.draft(at, 1, body))?;
+        // A frame that was torn by a full disk would be damage for ever.
+        disk::make_room(&self.file, frame.len())?;
+        disk::append(&self.file, &frame)?;
         self.seq += 1;
         Ok(())
     }

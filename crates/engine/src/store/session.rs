@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 
+use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::encode;
 use abide_core::evidence::{Fact, Role, Witness};
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::sock;
 
-use super::{ALIVE, EVIDENCE, OUTCOME, RECORDING, Reading, SOCKET, Writer};
+use super::{ALIVE, EVIDENCE, OUTCOME, RECORDING, Reading, SOCKET, Writer, log};
 
 const NEXT: &str = "next";
 const RESULT: &str = "result.toml";
@@ -24,13 +25,13 @@ impl SessionDir {
     /// Reads the evidence. What cannot be read is damage in it, never an error.
     #[must_use]
     pub fn read(&self) -> Reading<'_> {
-        self.read_until(i64::MAX)
+        Reading::new(self, self.dir.read(EVIDENCE))
     }
 
-    /// Reads the evidence that was written up to an instant of wall time.
+    /// The evidence as it was at an instant of wall time.
     #[must_use]
-    pub fn read_until(&self, wall: i64) -> Reading<'_> {
-        Reading::new(self, self.dir.read(EVIDENCE), wall)
+    pub fn past(&self, wall: i64) -> Evidence {
+        log::past(self, self.dir.read(EVIDENCE), wall)
     }
 
     /// Opens the evidence for a witness to add to.
@@ -47,8 +48,9 @@ impl SessionDir {
     ///
     /// # Errors
     /// If the disk itself fails.
-    pub fn fill_slot(&self, fact: &Fact) -> std::io::Result<()> {
-        self.dir.open_slot(OUTCOME)?.fill(&encode(fact)?)
+    pub fn fill_slot(&self, facts: &[Fact]) -> std::io::Result<()> {
+        let frames = facts.iter().map(encode).collect::<Result<Vec<_>, _>>()?;
+        self.dir.open_slot(OUTCOME)?.fill(&frames.concat())
     }
 
     /// How long the recording is; none if there is none that can be read.
@@ -160,10 +162,7 @@ impl SessionDir {
 
     pub(super) fn slot(&self) -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        disk::read_pieces(&mut self.dir.read(OUTCOME)?, |piece| {
-            let room = disk::Slot::SIZE.saturating_sub(bytes.len());
-            bytes.extend_from_slice(&piece[..piece.len().min(room)]);
-        })?;
+        self.dir.read(OUTCOME)?.take(disk::Slot::SIZE as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 }

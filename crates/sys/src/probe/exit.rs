@@ -24,11 +24,11 @@ const _: () = assert!(size_of::<Info>() == 64);
 /// How the process ended, and how that was learnt. None while it runs, or if nobody can tell any more.
 pub(super) fn of(pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {
     // The corpse may be taken away between the two looks; then the pidfd knows.
-    from_pidfd(pidfd).or_else(|| from_corpse(pid)).or_else(|| from_pidfd(pidfd))
+    from_pidfd(pidfd).or_else(|| from_corpse(pidfd, pid)).or_else(|| from_pidfd(pidfd))
 }
 
 /// Linux 6.15 and later, once the process was reaped by whoever it belonged to.
-fn from_pidfd(pidfd: &OwnedFd) -> Option<(How, Observer)> {
+pub(super) fn from_pidfd(pidfd: &OwnedFd) -> Option<(How, Observer)> {
     let mut info = Info { mask: WITH_EXIT, cgroup: 0, ids: [0; 11], exit_code: 0 };
     // SAFETY: the kernel writes at most the size that the request's number holds, which is that of `info`.
     let answer = unsafe { libc::ioctl(pidfd.as_raw_fd(), GET_INFO as _, &raw mut info) };
@@ -38,12 +38,14 @@ fn from_pidfd(pidfd: &OwnedFd) -> Option<(How, Observer)> {
 
 /// A corpse that nobody has taken away still shows its wait status, as the last field of its line. Whoever may not
 /// look closely is shown a zero in its place, which is no observation.
-fn from_corpse(pid: u32) -> Option<(How, Observer)> {
+fn from_corpse(pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {
     let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let close = line.iter().rposition(|&b| b == b')')?;
     let fields: Vec<&str> = std::str::from_utf8(&line[close + 1..]).ok()?.split_ascii_whitespace().collect();
     let dead = fields.first() == Some(&"Z");
-    let may_look = || fs::read_link(format!("/proc/{pid}/ns/user")).is_ok();
-    let status = fields.get(49).and_then(|field| field.parse().ok()).filter(|_| dead && may_look())?;
-    how(status).map(|how| (how, Observer::Procfs))
+    let status = fields.get(49).and_then(|field| field.parse().ok()).filter(|_| dead)?;
+    let may_look = fs::read_link(format!("/proc/{pid}/ns/user")).is_ok();
+    // Asked last: if the held process is still there, the line was its own and not a later one's.
+    let held = crate::signal::send(pidfd, 0).is_ok();
+    how(status).filter(|_| may_look && held).map(|how| (how, Observer::Procfs))
 }

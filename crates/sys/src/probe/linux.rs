@@ -96,7 +96,7 @@ pub(super) fn parent(pid: u32) -> Option<u32> {
 }
 
 pub(super) fn end_of(pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {
-    super::exit::of(pidfd, pid)
+    if proc_is_ours().unwrap_or(false) { super::exit::of(pidfd, pid) } else { super::exit::from_pidfd(pidfd) }
 }
 
 pub(super) fn hold(pid: u32) -> Option<OwnedFd> {

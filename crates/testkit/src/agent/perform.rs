@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use abide_sys::{clock, drill};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, Signal, getpid, getrlimit, kill_process, setrlimit};
 use serde_json::json;
 
@@ -121,10 +122,15 @@ fn flood(bytes: u64) -> io::Result<()> {
 }
 
 fn stream(until: &Path, said: &Path) -> io::Result<()> {
+    const BURST: u64 = 64;
+    let moment = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     let mut lines = 0;
     while !until.exists() {
-        io::stdout().lock().write_all(super::stream_line(lines).as_bytes())?;
-        lines += 1;
+        for _ in 0..BURST {
+            io::stdout().lock().write_all(super::stream_line(lines).as_bytes())?;
+            lines += 1;
+        }
+        poll(&mut [PollFd::new(&io::stdin(), PollFlags::IN)], Some(&moment))?;
     }
     write(said, &lines.to_string())
 }

@@ -34,8 +34,8 @@ pub enum Step {
     AbortCore,
     /// `flood BYTES`: says this much, in numbered lines of 64 bytes, as fast as it can.
     Flood(u64),
-    /// `stream UNTIL SAID`: says numbered lines, one write each and without pause, until the file UNTIL is there;
-    /// then writes how many lines it said into the file SAID.
+    /// `stream UNTIL SAID`: says numbered lines, one write each, and listens to its input for a moment after some of
+    /// them, until the file UNTIL is there; then writes how many lines it said into the file SAID.
     Stream(PathBuf, PathBuf),
     /// `ask-cursor TIMES`: asks its terminal for the cursor's position this often, each time from another place;
     /// fails unless every question is answered rightly and once.
