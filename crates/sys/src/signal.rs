@@ -8,6 +8,7 @@ pub const HUP: i32 = libc::SIGHUP;
 pub const INT: i32 = libc::SIGINT;
 pub const USR1: i32 = libc::SIGUSR1;
 pub const TERM: i32 = libc::SIGTERM;
+pub const CONT: i32 = libc::SIGCONT;
 pub const STOP: i32 = libc::SIGSTOP;
 pub const KILL: i32 = libc::SIGKILL;
 pub const CHLD: i32 = libc::SIGCHLD;

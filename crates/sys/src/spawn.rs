@@ -137,13 +137,15 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::other("the helper could not be started")) }
 }
 
-/// Starts a helper of ours, in a session of its own, with the given descriptors as 3, 4, ... and no others.
+/// Starts a helper of ours and holds it: in a session of its own, with the given descriptors as 3, 4, ... and no others.
 ///
 /// # Errors
 /// If no process can be made.
-pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<u32> {
+pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
     let pid = start(image, fds, false)?;
-    u32::try_from(pid).map_err(io::Error::other)
+    // Nobody but us reaps it, so the number is still its own.
+    let pid = rustix::process::Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
+    Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
 }
 
 /// Becomes another image: the same process with the given descriptors as 3, 4, ... and no others, its signals still

@@ -12,7 +12,7 @@ use abide_core::guard::Respawn;
 use abide_core::wire::{LONGEST, Message, ToGuard, ToHost};
 use abide_sys::poll::Interest;
 use abide_sys::spawn::{self, Image};
-use abide_sys::{clock, sock};
+use abide_sys::{clock, signal, sock};
 
 use super::handover::Handover;
 use crate::host;
@@ -39,6 +39,8 @@ pub(super) struct Link {
 /// A host, known by the line to it: when that breaks, it is gone.
 struct Served {
     line: OwnedFd,
+    /// The process itself, if we started it.
+    process: Option<OwnedFd>,
 }
 
 /// Input that waits for the terminal.
@@ -87,7 +89,7 @@ impl Link {
         Self {
             listener,
             bell,
-            host: line.map(|line| Served { line }),
+            host: line.map(|line| Served { line, process: None }),
             respawn: Respawn::default(),
             generation: handover.generation,
             pending: VecDeque::new(),
@@ -125,8 +127,8 @@ impl Link {
         };
         let mut fds = vec![theirs.as_fd(), self.listener.as_fd(), self.bell.as_fd(), dir.dir().as_fd()];
         fds.extend(held);
-        spawn::helper(&image, &fds)?;
-        let served = Served { line: ours };
+        let process = spawn::helper(&image, &fds)?;
+        let served = Served { line: ours, process: Some(process) };
         served.tell(ToHost::Answered { position: self.answered });
         Ok(served)
     }
@@ -167,6 +169,10 @@ impl Link {
     pub(super) fn tell_ended(&self) {
         if let Some(host) = &self.host {
             host.tell(ToHost::Ended);
+            // One that somebody stopped would be left behind.
+            if let Some(process) = &host.process {
+                let _ = signal::send(process, signal::CONT);
+            }
         }
     }
 
