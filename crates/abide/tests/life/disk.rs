@@ -96,9 +96,10 @@ fn a_recording_goes_on_when_there_is_room_again_and_says_what_is_missing() {
 // TRUTH 20
 #[test]
 fn nothing_is_launched_in_a_home_that_is_full_or_read_only() {
-    for (kind, spoil) in
-        [("full", "fill \"$@\""), ("read-only", "until mount -o remount,ro \"$2\" 2>/dev/null; do :; done")]
-    {
+    for (kind, spoil) in [
+        ("full", "fill \"$@\""),
+        ("read-only", "until mount -o remount,bind,ro \"$2\" 2>/dev/null; do :; done"),
+    ] {
         let world = World::new();
         let sign = world.beside("sign");
         let script = format!(
