@@ -12,6 +12,9 @@ use crate::cmd::{Command, NO_CODE};
 use crate::output::Output;
 
 const EXAMPLES: &str = "Examples:
+  abide run -- claude         run a program in a session; ctrl-\\ twice detaches
+  abide run -d -- make        the same, and return at once with its ID
+  abide wait @last            wait for its end and exit with its code
   abide ls                    the sessions that are not over
   abide why nightly           the proof of what abide says of a session
   abide inspect @last --json  everything about the latest session, for programs
@@ -85,13 +88,8 @@ impl Refused {
     }
 
     fn hint(&self) -> String {
-        let suggested = [
-            ContextKind::SuggestedSubcommand,
-            ContextKind::SuggestedArg,
-            ContextKind::SuggestedValue,
-            ContextKind::ValidSubcommand,
-            ContextKind::ValidValue,
-        ];
+        let suggested =
+            [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
         let words: Vec<String> = suggested.into_iter().flat_map(|kind| words(self.error.get(kind))).collect();
         let verb = Some(self.command).filter(|command| Command::known(command).is_some());
         let help = verb.map_or("abide --help".to_owned(), |verb| format!("abide {verb} --help"));

@@ -51,18 +51,6 @@ impl Output {
         self.put(page.text().as_bytes())
     }
 
-    /// Shows one line of many: an object of its own, or the text that `write` makes of it.
-    ///
-    /// # Errors
-    /// As `show`.
-    pub(crate) fn line<D: Serialize>(
-        &mut self,
-        data: &D,
-        write: impl FnOnce(&mut Page),
-    ) -> Result<(), Failure> {
-        self.show(data, write)
-    }
-
     /// Passes on the very bytes.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use abide_core::identity::FileId;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, fallocate, fstat, linkat, mkdirat, openat,
+    AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, fallocate, fstat, mkdirat, openat,
     renameat_with,
 };
 use rustix::io::Errno;
@@ -259,19 +259,8 @@ impl PrivateDir {
         match renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
-            // No RENAME_NOREPLACE here: a second link is taken or refused as one act too, for files.
-            Err(Errno::INVAL | Errno::NOSYS) => self.publish_by_link(from, to),
-            Err(errno) => Err(errno.into()),
-        }
-    }
-
-    fn publish_by_link(&self, from: &str, to: &str) -> io::Result<bool> {
-        match linkat(&self.0, from, &self.0, to, AtFlags::empty()) {
-            Ok(()) => {
-                rustix::fs::unlinkat(&self.0, from, AtFlags::empty())?;
-                Ok(true)
-            }
-            Err(Errno::EXIST) => Ok(false),
+            // A file system without it cannot tell which of two came first.
+            Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::Unsupported.into()),
             Err(errno) => Err(errno.into()),
         }
     }

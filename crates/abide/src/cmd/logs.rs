@@ -133,7 +133,7 @@ impl Lines<'_> {
 
     fn put(&mut self, line: &Line) {
         let view = LineView { at: line.wall.map(Time), kind: line.kind, text: &line.text };
-        let put = self.front.output.line(&view, |page| {
+        let put = self.front.output.show(&view, |page| {
             let tone = if line.kind == "damage" || line.kind == "cut" { Tone::Warn } else { Tone::Plain };
             page.put(tone, &line.text).end();
         });

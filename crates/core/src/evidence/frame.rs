@@ -165,7 +165,7 @@ pub struct Scanner {
 impl Scanner {
     /// Takes the next bytes of the file.
     pub fn feed(&mut self, mut bytes: &[u8], found: &mut impl FnMut(u64, Found)) {
-        while let Some(end) = bytes.iter().position(|&b| b == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
             if self.line.is_empty() && self.dropped == 0 {
                 self.take(&bytes[..end], true, found);
             } else {
