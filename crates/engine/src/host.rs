@@ -4,6 +4,7 @@
 mod clients;
 mod follow;
 
+use std::collections::VecDeque;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -46,6 +47,8 @@ struct Host {
     evidence: Writer,
     signals: Signals,
     line: OwnedFd,
+    /// What the guard has not taken yet, in its order: nothing that was typed may be passed by.
+    unsent: VecDeque<Vec<u8>>,
     listener: OwnedFd,
     bell: OwnedFd,
     dir: SessionDir,
@@ -82,6 +85,7 @@ impl Host {
             evidence,
             signals,
             line,
+            unsent: VecDeque::new(),
             listener,
             bell,
             held: [waiters, first, last, pidfd],
@@ -99,7 +103,7 @@ impl Host {
         while !self.going {
             let mut interests = vec![
                 Interest::reading(self.signals.as_fd()),
-                Interest::reading(self.line.as_fd()),
+                Interest { fd: self.line.as_fd(), read: true, write: !self.unsent.is_empty() },
                 Interest::reading(self.bell.as_fd()),
                 Interest::reading(self.listener.as_fd()),
             ];
@@ -116,6 +120,7 @@ impl Host {
             if ours[1].read {
                 self.heed_guard();
             }
+            self.send_on();
             sock::hush(&self.bell);
             self.follow_on();
             for wish in self.clients.heed(&theirs) {
@@ -192,14 +197,13 @@ impl Host {
 
     /// Takes in what was recorded since, shows it, and answers what the program asked.
     fn follow_on(&mut self) {
-        let (clients, line) = (&mut self.clients, &self.line);
+        let clients = &mut self.clients;
         let mut answers = Vec::new();
         let read = self.follow.on(&mut |shown| clients.show(shown), &mut |position, bytes| {
             answers.push(ToGuard::Answer { position, bytes });
         });
         for answer in answers {
-            // A guard that takes nothing now is asked again by the next host.
-            let _ = sock::put(line, &answer.to_packet());
+            self.tell_guard(&answer);
         }
         if read && self.flush_at.is_none() {
             self.flush_at = Some(clock::now().boot.saturating_add(FLUSH_MS));
@@ -233,8 +237,19 @@ impl Host {
     }
 
     fn tell_guard(&mut self, word: &ToGuard) {
-        // Held back by the clients' own limits; what is not taken is resent, for it was not confirmed.
-        let _ = sock::put(&self.line, &word.to_packet());
+        self.unsent.push_back(word.to_packet());
+        self.send_on();
+    }
+
+    /// Sends what the guard takes now. What waits is bounded by how much each client may have unconfirmed.
+    fn send_on(&mut self) {
+        while let Some(packet) = self.unsent.front() {
+            match sock::put(&self.line, packet) {
+                Ok(Some(_)) => drop(self.unsent.pop_front()),
+                // A guard that is gone is noticed where it is read from; its successor gets what is left.
+                Ok(None) | Err(_) => return,
+            }
+        }
     }
 
     fn flush_if_due(&mut self) {
