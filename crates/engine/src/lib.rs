@@ -138,7 +138,7 @@ impl Sessions {
     /// # Errors
     /// If its status does not allow it, or its program cannot be proved and held.
     pub fn stop(&self, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
-        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        let home = self.home_of(session)?;
         stop::stop(&self.truth, home, session, grace_ms)
     }
 
@@ -147,7 +147,7 @@ impl Sessions {
     /// # Errors
     /// If its status does not allow it, or its files cannot be removed.
     pub fn remove(&self, session: &Session, force: bool) -> Result<(), Failure> {
-        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        let home = self.home_of(session)?;
         collect::remove(&self.truth, home, session, force)
     }
 
@@ -182,7 +182,7 @@ impl Sessions {
     /// # Errors
     /// If the evidence cannot be written.
     pub fn declare(&self, session: &Session, word: Declared) -> Result<(), Failure> {
-        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        let home = self.home_of(session)?;
         declared::declare(&self.truth, home, session, word)
     }
 
@@ -202,7 +202,7 @@ impl Sessions {
         follow: bool,
         shown: &mut impl FnMut(Shown<'_>) -> bool,
     ) -> Result<(), Failure> {
-        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        let home = self.home_of(session)?;
         recording::logs::logs(&self.truth, home, session, follow, shown)
     }
 
@@ -211,7 +211,7 @@ impl Sessions {
     /// # Errors
     /// If there is no recording to read.
     pub fn snapshot(&self, session: &Session) -> Result<Snapshot, Failure> {
-        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        let home = self.home_of(session)?;
         recording::snapshot::snapshot(home, session)
     }
 
@@ -220,7 +220,7 @@ impl Sessions {
     /// # Errors
     /// If the session has no host, or there is no terminal.
     pub fn attach(&self, session: &Session, read_only: bool) -> Result<Left, Failure> {
-        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        let home = self.home_of(session)?;
         client::attach::attach(home, session, read_only)
     }
 
@@ -229,7 +229,7 @@ impl Sessions {
     /// # Errors
     /// As `stop`.
     pub fn signal(&self, session: &Session, number: i32) -> Result<(), Failure> {
-        let home = self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))?;
+        let home = self.home_of(session)?;
         stop::send(&self.truth, home, session, number)
     }
 
@@ -256,6 +256,11 @@ impl Sessions {
         let home = self.home.as_ref()?;
         let bytes = home.session(id).ok()?.recording_bytes()?;
         Some(Recording { path: home.recording_path(id), bytes })
+    }
+
+    /// The home that holds a session that was found in it.
+    fn home_of(&self, session: &Session) -> Result<&Home, Failure> {
+        self.home.as_ref().ok_or_else(|| find::nothing(session.id.as_str()))
     }
 
     pub(crate) const fn home(&self) -> Option<&Home> {
