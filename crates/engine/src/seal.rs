@@ -10,8 +10,8 @@ use abide_sys::lock::{self, Holder};
 
 use crate::declared;
 use crate::find;
-use crate::store::Home;
-use crate::truth::Truth;
+use crate::store::{Home, SessionDir, Writer};
+use crate::truth::{Session, Truth};
 
 /// What became of the attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,21 +49,32 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
     if !lock::take(writer.file(), Holder::Sealer).map_err(|e| refused(&e))? {
         return Ok(Sealing::Busy);
     }
-    let session = truth.of(home, id);
+    let sealing = close(truth, &dir, &mut writer, &truth.of(home, id));
+    lock::give_back(writer.file(), Holder::Sealer);
+    sealing.map_err(|e| refused(&e))
+}
+
+/// Under the lock: nobody else seals, and `session` was asked for after it was taken.
+fn close(
+    truth: &Truth,
+    dir: &SessionDir,
+    writer: &mut Writer,
+    session: &Session,
+) -> std::io::Result<Sealing> {
     let Some(status) = session.verdict.rule.closing() else {
         let status = session.verdict.status;
         return Ok(if status.is_terminal() { Sealing::WasClosed } else { Sealing::NotOver(status) });
     };
     let sealed = Sealed {
         status,
-        cause: session.verdict.outcome.and_then(|inferred| inferred.cause),
-        last_seen: session.evidence.record.last.map(|told| told.at),
+        cause: session.verdict.outcome.as_ref().and_then(|inferred| inferred.cause),
+        last_seen: session.evidence.record.last.as_ref().map(|told| told.at),
     };
     // The guard would have read it; the program's word is not lost with its witness.
-    if let Some(word) = declared::left_by_program(&dir) {
-        writer.add(truth.now().at, Body::Declared(word)).map_err(|e| refused(&e))?;
+    if let Some(word) = declared::left_by_program(dir) {
+        writer.add(truth.now().at, Body::Declared(word))?;
     }
-    writer.add(truth.now().at, Body::Sealed(Box::new(sealed))).map_err(|e| refused(&e))?;
-    writer.sync().map_err(|e| refused(&e))?;
+    writer.add(truth.now().at, Body::Sealed(Box::new(sealed)))?;
+    writer.sync()?;
     Ok(Sealing::Sealed)
 }

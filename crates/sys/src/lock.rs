@@ -29,7 +29,7 @@ impl Holder {
     }
 }
 
-/// Takes the lock until the file is closed. False if another holds it.
+/// Takes the lock until it is given back or the file is closed everywhere. False if another holds it.
 ///
 /// # Errors
 /// If the file cannot be locked at all.
@@ -47,6 +47,14 @@ pub fn take(file: &File, holder: Holder) -> io::Result<bool> {
 /// If the file cannot be locked, or a signal came.
 pub fn take_in_turn(file: &File, holder: Holder) -> io::Result<()> {
     fcntl(file, libc::F_OFD_SETLKW, &mut range(holder))
+}
+
+/// Gives the lock back at once. Closing the file alone would leave it held for as long as a process that another
+/// thread has just forked, and that has not exec'd yet, has the file open too.
+pub fn give_back(file: &File, holder: Holder) {
+    let mut range = libc::flock { l_type: libc::F_UNLCK as libc::c_short, ..range(holder) };
+    // Unlocking what is ours cannot fail; closing the file would give it back all the same.
+    let _ = fcntl(file, libc::F_OFD_SETLK, &mut range);
 }
 
 /// Asks whether anyone holds the lock, without disturbing anyone.

@@ -120,6 +120,19 @@ fn asking_never_disturbs_one_who_takes_the_lock() {
 }
 
 #[test]
+fn a_lock_that_is_given_back_is_free_although_a_fork_still_has_its_file_open() {
+    let scratch = ScratchDir::new();
+    let path = scratch.file("evidence", "");
+    let file = File::options().append(true).open(&path).unwrap();
+    let inherited = file.try_clone().unwrap();
+    assert!(lock::take(&file, Holder::Sealer).unwrap());
+    lock::give_back(&file, Holder::Sealer);
+    drop(file);
+    assert_eq!(ask(&path, Holder::Sealer), Lock::Silent);
+    drop(inherited);
+}
+
+#[test]
 fn sealers_take_turns() {
     let scratch = ScratchDir::new();
     let (path, counter) = (scratch.file("evidence", ""), scratch.file("counter", "0"));
