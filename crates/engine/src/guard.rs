@@ -14,7 +14,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{
-    Body, Cause, Drained, Ended, Fact, How, Marked, Noted, Observer, Outcome, Resources, Signalled, StopAsked,
+    Body, Cause, Drained, Ended, Fact, How, Marked, Noted, Observer, Outcome, Resources, Signalled, Started,
+    StopAsked,
 };
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
@@ -93,11 +94,25 @@ struct Program {
     started_boot: u64,
     /// We are its parent, so the kernel tells us how it ended; else we ask.
     ours: bool,
+    /// When it is to be identified again, because another process could still be taken for it.
+    identify_at: Option<u64>,
+}
+
+/// The longest that a tick of the clock which births are told by takes, twice.
+const TWO_TICKS_MS: u64 = 20;
+
+impl Program {
+    fn new(identity: Identity, pidfd: OwnedFd, started_boot: u64, ours: bool) -> Self {
+        let mistakable = !identity.is_unmistakable();
+        let identify_at = mistakable.then(|| clock::now().boot.saturating_add(TWO_TICKS_MS));
+        Self { identity, pidfd, started_boot, ours, identify_at }
+    }
 }
 
 impl Keeper {
     fn keep(&mut self) {
         while !self.mind.is_done() {
+            self.identify_again();
             self.host_it();
             let heard = self.wait();
             if heard.output {
@@ -131,13 +146,29 @@ impl Keeper {
         let watches = !self.program.ours && !self.mind.is_ending();
         interests.extend(watches.then(|| Interest::reading(self.program.pidfd.as_fd())));
         interests.extend(self.link.interest());
-        let wake_at = self.mind.wake_at().into_iter().chain(self.link.wake_at()).min();
+        let times = [self.mind.wake_at(), self.link.wake_at(), self.program.identify_at];
+        let wake_at = times.into_iter().flatten().min();
         let timeout = wake_at.map(|at| at.saturating_sub(clock::now().boot));
         let ready = poll::wait(&interests, timeout);
         let (outputs, rest) = ready[1..].split_at(self.outputs.len());
         let (program, host) = rest.split_at(usize::from(watches));
         let any = |ready: &[Ready]| ready.iter().any(|ready| ready.read);
         Heard { output: any(outputs), program: any(program), host: any(host) }
+    }
+
+    /// Without inodes, a process is told from all others only once the tick of its birth is over.
+    fn identify_again(&mut self) {
+        if self.program.identify_at.take_if(|at| *at <= clock::now().boot).is_none() {
+            return;
+        }
+        let identity = self.truth.identify(self.program.identity.pid);
+        let ended = poll::readable(&[self.program.pidfd.as_fd()], Some(0)).contains(&true);
+        let started = self.dir.read().evidence().beginning.started;
+        // As long as it has not ended, its number is nobody else's.
+        if let (Ok(program), false, Some(told)) = (identity, ended, started) {
+            self.program.identity = program;
+            self.note(Body::Started(Started { program, ..told.body }));
+        }
     }
 
     /// The program that is not ours to wait for has ended: whoever still knows how is asked.

@@ -31,6 +31,35 @@ pub fn exit_on(signal: i32, code: u8) -> io::Result<()> {
     dispose(signal, exit_with_code as *const () as libc::sighandler_t)
 }
 
+/// Makes the kernel refuse to say what file systems our files are on, to us and to all that we start: no pidfd can
+/// be told to have an inode of its own then, as on kernels before 6.9.
+///
+/// # Errors
+/// If the system has no such filters.
+pub fn refuse_fstatfs() -> io::Result<()> {
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let number = u32::try_from(libc::SYS_fstatfs).map_err(|_| io::ErrorKind::Unsupported)?;
+    let mut filter = [
+        // The number of the call is the first word of what a filter sees.
+        libc::sock_filter { code: (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, jt: 0, jf: 0, k: 0 },
+        libc::sock_filter {
+            code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,
+            jt: 0,
+            jf: 1,
+            k: number,
+        },
+        libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32 },
+        libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW },
+    ];
+    let program = libc::sock_fprog { len: 4, filter: filter.as_mut_ptr() };
+    // SAFETY: sets a flag of this process and reads nothing.
+    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
+    // SAFETY: `program` and the filter that it points to are valid and only read, and outlive the call.
+    check(unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, std::ptr::from_ref(&program))
+    })
+}
+
 /// Ends this thread and no other; the process lives on in the others.
 pub fn leave_thread() -> ! {
     // SAFETY: `exit` ends only the calling thread and touches no memory; what its stack holds stays as it is.

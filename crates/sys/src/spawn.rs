@@ -31,6 +31,7 @@ pub enum Stdio<'a> {
 #[derive(Debug)]
 pub struct Gated {
     pub pid: u32,
+    pub pidfd: OwnedFd,
     gate: OwnedFd,
     report: OwnedFd,
 }
@@ -115,8 +116,10 @@ pub fn gated(image: &Image, stdio: Stdio<'_>) -> io::Result<Gated> {
     }
     drop((gate_in, report_out));
     restore(&mask);
-    let pid = u32::try_from(pid).map_err(|_| io::Error::last_os_error())?;
-    Ok(Gated { pid, gate, report })
+    if pid == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Gated { pid: pid.cast_unsigned(), pidfd: held(pid)?, gate, report })
 }
 
 /// Starts a helper that nobody waits for: in a session of its own, a descendant of nobody, with the given
@@ -142,8 +145,11 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
 /// # Errors
 /// If no process can be made.
 pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
-    let pid = start(image, fds, false)?;
-    // Nobody but us reaps it, so the number is still its own.
+    held(start(image, fds, false)?)
+}
+
+/// Takes hold of a process that we made: nobody but us reaps it, so the number is still its own.
+fn held(pid: i32) -> io::Result<OwnedFd> {
     let pid = rustix::process::Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
     Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
 }

@@ -6,10 +6,11 @@ use abide_sys::clock;
 use abide_testkit::Ending;
 use abide_testkit::agent::stream_line;
 use abide_testkit::deadline::until;
+use abide_testkit::namespace::drill;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{Life, World, data, ends_are_kept, outcome, streamed};
+use crate::common::{Life, World, agent, data, ends_are_kept, outcome, streamed};
 
 /// A program that prints without pause until it is told to end, and then says how much it printed.
 struct Stream {
@@ -210,4 +211,25 @@ fn a_session_whose_processes_all_died_is_lost_with_its_cause_and_its_recording()
     assert_eq!(told["recording"]["bytes"], file.len(), "{told}");
     assert_eq!(world.shown(&life.id), "the last words\r\n");
     assert_eq!(world.wait(&life.id).0, Some(125));
+}
+
+#[test]
+fn without_inodes_a_program_is_known_again_once_the_tick_of_its_birth_is_over() {
+    let world = World::new();
+    let abide = env!("CARGO_BIN_EXE_abide");
+    let run = format!(
+        "run {abide} run -d --no-tty --home {} --name old -- {} hang",
+        world.home.path().display(),
+        agent()
+    );
+    let said = drill(&["no-pidfs", &run]);
+    assert_eq!(said.last().map(String::as_str), Some("exit status: 0"), "{said:?}");
+    let id = world.inspect("old")["id"].as_str().expect("an ID").to_owned();
+    let life = world.observe(id);
+    until("the program is told again", || world.told(&life.id, "started").len() == 2);
+    let program = &world.told(&life.id, "started")[1]["program"];
+    assert_eq!(program["pidfs"], Value::Null, "the guard saw no inode");
+    assert!(program["seen_ticks"].as_u64() > program["start_ticks"].as_u64(), "{program}");
+    life.kill_helpers();
+    assert_eq!(life.inspect()["status"], "unattended");
 }

@@ -58,7 +58,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
         outputs,
         slave,
         link: Link::resume(listener, bell, line, &handover),
-        program: Program { identity, pidfd, started_boot, ours },
+        program: Program::new(identity, pidfd, started_boot, ours),
         observer: ours.then_some(Observer::Guard),
         waiters: File::from(waiters),
         next_image: None,

@@ -73,14 +73,13 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
     let link = Link::new(&dir)?;
     let (gated, ends) = start(&image, launched.size)?;
     let identity = truth.identify(gated.pid).map_err(|doubt| io::Error::other(doubt.says()))?;
-    let pidfd = truth.hold(&identity).map_err(|liveness| io::Error::other(liveness.says()))?;
     launched.program = Some(identity);
     let timeout_at = launched.timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
     let command = launched.argv.first().cloned().unwrap_or_default();
     evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;
     home.publish(&id)?;
     let orders = Orders { asking: vec![signal::TERM], timeout_at };
-    let program = Program { identity, pidfd, started_boot: clock::now().boot, ours: true };
+    let program = Program::new(identity, gated.pidfd.try_clone()?, clock::now().boot, true);
     let keeper = Keeper {
         truth,
         mind: Guard::new(orders),

@@ -80,7 +80,7 @@ pub(super) fn identify(here: &Here, means: Means, pid: u32) -> Result<Identity, 
         start_ticks: stat.map(|stat| stat.start_ticks),
         seen_ticks,
         pidfs,
-        uid: owner.map_or(u32::MAX, |meta| meta.st_uid()),
+        uid: owner.map(|meta| meta.st_uid()),
         exe: stat.and_then(|_| file_id(&format!("/proc/{pid}/exe"))),
     };
     // Asked again: all of it was read of one process, which is still alive.

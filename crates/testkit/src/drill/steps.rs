@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use abide_core::identity::{Identity, Lock};
 use abide_sys::disk::{self, PrivateDir, Untrusted};
+use abide_sys::drill::refuse_fstatfs;
 use abide_sys::lock::{self, Holder};
 use abide_sys::probe::Probe;
 use rustix::mount::{MountFlags, mount, mount_bind};
@@ -53,6 +54,11 @@ impl Drill {
                 say(&format!("started {}", started.id()))?;
                 self.started.push(started);
             }
+            ["run", program, ref args @ ..] => {
+                let ended = Command::new(program).args(args).stdin(Stdio::null()).status()?;
+                say(&format!("{ended}"))?;
+            }
+            ["no-pidfs"] => refuse_fstatfs()?,
             ["wait-line"] => drop(io::stdin().lock().read_line(&mut String::new())?),
             ["coincide", ref steps @ ..] => reuse::coincide(&steps.join(" "))?,
             ["if-coincident"] => reuse::end_unless_coincident()?,
