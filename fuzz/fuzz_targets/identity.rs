@@ -116,7 +116,7 @@ fn recorded(choices: &[u8; 8]) -> Identity {
         start_ticks: mark(choices[5]),
         seen_ticks: mark(choices[6]),
         pidfs: mark(choices[7]),
-        uid: 0,
+        uid: None,
         exe: None,
     }
 }

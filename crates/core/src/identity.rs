@@ -71,7 +71,8 @@ pub struct Identity {
     /// The pidfs inode: unique within a boot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pidfs: Option<u64>,
-    pub uid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exe: Option<FileId>,
 }
@@ -159,6 +160,8 @@ pub enum Liveness {
 pub enum Qualifier {
     Stopped,
     Traced,
+    /// The process on record is dead; who holds its lock now has not said yet who it is.
+    Restarting,
 }
 
 /// The positive ground for calling a process dead.
@@ -208,7 +211,11 @@ pub fn judge(want: &Identity, here: &Here, seen: &Sighting, lock: Lock) -> Liven
     };
     match (lock, by_kernel) {
         (Lock::Held, Liveness::Alive(qualifier)) => Liveness::Alive(qualifier),
-        (Lock::Held, Liveness::Dead(_) | Liveness::Unknown(_)) => Liveness::Alive(None),
+        // Its successor takes the lock before it can say who it is.
+        (Lock::Held, Liveness::Dead(Death::Gone | Death::Reused | Death::Exited)) => {
+            Liveness::Alive(Some(Qualifier::Restarting))
+        }
+        (Lock::Held, Liveness::Dead(Death::Reboot) | Liveness::Unknown(_)) => Liveness::Alive(None),
         (Lock::Silent, liveness) => liveness,
     }
 }
@@ -269,8 +276,19 @@ fn same_by_ticks(want: &Identity, here: &Here, stat: Result<Stat, Doubt>) -> Res
     if stat?.start_ticks != recorded {
         return Ok(false);
     }
-    let outlived_its_tick = want.seen_ticks.is_some_and(|seen| seen > recorded);
-    outlived_its_tick.then_some(true).ok_or(Doubt::SameTick)
+    want.outlived_its_tick().then_some(true).ok_or(Doubt::SameTick)
+}
+
+impl Identity {
+    /// No other process can ever be taken for this one.
+    #[must_use]
+    pub fn is_unmistakable(&self) -> bool {
+        self.pidfs.is_some() || self.outlived_its_tick()
+    }
+
+    fn outlived_its_tick(&self) -> bool {
+        self.start_ticks.zip(self.seen_ticks).is_some_and(|(born, seen)| seen > born)
+    }
 }
 
 impl Liveness {
@@ -299,6 +317,7 @@ impl Liveness {
     pub fn says(self) -> String {
         match self {
             Self::Alive(None) => "is alive".to_owned(),
+            Self::Alive(Some(Qualifier::Restarting)) => "is dead; its successor holds its lock".to_owned(),
             Self::Alive(Some(qualifier)) => format!("is alive, {}", qualifier.name()),
             Self::Dead(death) => format!("is dead: {}", death.says()),
             Self::Unknown(doubt) => format!("cannot be judged: {}", doubt.says()),
@@ -312,6 +331,7 @@ impl Qualifier {
         match self {
             Self::Stopped => "stopped",
             Self::Traced => "traced",
+            Self::Restarting => "restarting",
         }
     }
 }

@@ -124,11 +124,13 @@ rules! {
     Served         "served"          Running    Served         None, "the program is alive and served",
     Vouched        "vouched"         Running    CannotTell     None, "the program cannot be seen from here; a living guard or host has recorded no end",
     Unserved       "unserved"        Unattended ServiceUnclear None, "the program is alive, guard and host are dead",
+    AgentLives     "agent_lives"     Unattended ServiceUnclear None, "the program is dead, but the agent that it started works on an open turn",
     Finishing      "finishing"       Exiting    EndUnclear     None, "the program is dead, a living guard or host has yet to record how it ended",
     NeverRan       "never_ran"       Failed     Damaged        Some(Closing::NeverRan), "its guard died before the program could start",
     AllDead        "all_dead"        Lost       Damaged        Some(Closing::Lost), "program, guard and host are dead and no end is on record",
     Damaged        "damaged"         Unknown    Damaged        None, "no end is on record, but the record is damaged and may have held one",
     ServiceUnclear "service_unclear" Unknown    ServiceUnclear None, "the program is alive, but whether it is served cannot be told",
+    AgentUnclear   "agent_unclear"   Unknown    AgentUnclear   None, "the program is dead, but whether the agent of its open turn is alive cannot be told",
     EndUnclear     "end_unclear"     Unknown    EndUnclear     None, "the program is dead, but whether someone recorded its end cannot be told",
     CannotTell     "cannot_tell"     Unknown    CannotTell     None, "whether the program is alive cannot be told from here",
 }
@@ -224,7 +226,11 @@ fn open_session(evidence: &Evidence, seen: &Seen) -> Rule {
         Liveness::Alive(_) if abandoned => Rule::Unserved,
         Liveness::Alive(_) => Rule::ServiceUnclear,
         Liveness::Dead(_) if served => Rule::Finishing,
-        Liveness::Dead(_) if abandoned => Rule::AllDead,
+        Liveness::Dead(_) if abandoned => match owner_of_open_turn(evidence).map(|_| seen.owner) {
+            Some(Liveness::Alive(_)) => Rule::AgentLives,
+            Some(Liveness::Unknown(_)) => Rule::AgentUnclear,
+            Some(Liveness::Dead(_)) | None => Rule::AllDead,
+        },
         Liveness::Dead(_) => Rule::EndUnclear,
         Liveness::Unknown(_) if served => Rule::Vouched,
         Liveness::Unknown(_) => Rule::CannotTell,
@@ -278,6 +284,20 @@ pub fn program_of(evidence: &Evidence) -> Option<&Identity> {
     started.or(adopted).or(gated)
 }
 
+/// The process that works on a turn that nobody has closed, if it is on record.
+#[must_use]
+pub fn owner_of_open_turn(evidence: &Evidence) -> Option<&Identity> {
+    let turn = evidence.work.turn.as_ref().filter(|_| !evidence.work.turn_closed);
+    turn.and_then(|told| told.body.owner.as_ref())
+}
+
+/// The process that a stop or a signal is for, and that is waited for: the program, or the agent that outlived it.
+#[must_use]
+pub fn actor_of(rule: Rule, evidence: &Evidence) -> Option<&Identity> {
+    let outlived = owner_of_open_turn(evidence).filter(|_| rule == Rule::AgentLives);
+    outlived.or_else(|| program_of(evidence))
+}
+
 fn uptime(evidence: &Evidence, seen: &Seen, now: Now) -> Option<u64> {
     let started = evidence.beginning.started.as_ref()?;
     match &evidence.closing.ended {
@@ -305,9 +325,10 @@ pub fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Gr
     let guard = evidence.helpers.guarded.as_ref().map(|told| told.body.guard.pid);
     let host = evidence.helpers.hosted.as_ref().map(|told| told.body.host.pid);
     let program = program_of(evidence).map(|identity| identity.pid);
-    for (who, pid, liveness) in
-        [("program", program, seen.program), ("guard", guard, seen.guard), ("host", host, seen.host)]
-    {
+    let mut asked =
+        vec![("program", program, seen.program), ("guard", guard, seen.guard), ("host", host, seen.host)];
+    asked.extend(owner_of_open_turn(evidence).map(|owner| ("agent", Some(owner.pid), seen.owner)));
+    for (who, pid, liveness) in asked {
         let who = match pid {
             Some(pid) => format!("{who} {pid}"),
             None => who.to_owned(),

@@ -90,7 +90,8 @@ impl Sessions {
             return Ok(Vec::new());
         };
         let mut sessions = ask_all(&self.truth, home, &home.ids()?);
-        sessions.sort_by_cached_key(|s| (std::cmp::Reverse(s.launched_at()), s.id.clone()));
+        let boot = self.truth.now().boot;
+        sessions.sort_by_cached_key(|s| (std::cmp::Reverse(s.recency(boot)), s.id.clone()));
         Ok(sessions)
     }
 
@@ -322,11 +323,11 @@ impl Session {
         self.verdict.status.is_terminal() || self.verdict.rule.is_beyond_telling()
     }
 
-    /// Its program is alive, or a living guard or host still works for it.
+    /// Its program or its agent is alive, or a living guard or host still works for it.
     #[must_use]
     pub fn is_provably_alive(&self) -> bool {
-        let helped = self.seen.guard.is_alive() || self.seen.host.is_alive();
-        self.verdict.status.is_active() && (self.seen.program.is_alive() || helped)
+        let seen = [self.seen.program, self.seen.owner, self.seen.guard, self.seen.host];
+        self.verdict.status.is_active() && seen.iter().any(|one| one.is_alive())
     }
 
     /// The name that a person gave it.
@@ -345,6 +346,15 @@ impl Session {
         let failed = || closing.exec_failed.as_ref().map(|told| told.at.wall);
         let last = || self.evidence.record.last.as_ref().map(|told| told.at.wall);
         ended.or_else(failed).or_else(last).unwrap_or_else(|| self.launched_at())
+    }
+
+    /// Orders sessions by their launch: those of this boot by its clock, which nobody can set, after all others.
+    fn recency(&self, boot: u32) -> (bool, i64) {
+        let launched = self.evidence.beginning.launched.as_ref();
+        match launched.filter(|told| told.witness.boot == boot && boot != 0) {
+            Some(told) => (true, told.at.boot.cast_signed()),
+            None => (false, self.launched_at()),
+        }
     }
 
     /// The wall time at which it came to be; zero if that cannot be read.

@@ -7,7 +7,7 @@ use abide_core::evidence::{Body, Role, Signalled, StopAsked, Survivor};
 use abide_core::failure::{Code, Failure, admit};
 use abide_core::identity::Identity;
 use abide_core::status::Column;
-use abide_core::verdict::program_of;
+use abide_core::verdict::actor_of;
 use abide_sys::{clock, poll, signal};
 
 use crate::seal;
@@ -64,7 +64,8 @@ fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd),
             .in_status(session.verdict.status)
             .hint(format!("`abide why {}` shows what is known", session.id))
     };
-    let program = program_of(&session.evidence).ok_or_else(|| unproved("is not on record".to_owned()))?;
+    let actor = actor_of(session.verdict.rule, &session.evidence);
+    let program = actor.ok_or_else(|| unproved("is not on record".to_owned()))?;
     let pidfd = truth.hold(program).map_err(|liveness| unproved(liveness.says()))?;
     Ok((*program, pidfd))
 }

@@ -9,7 +9,7 @@ use abide_core::evidence::frame::{Damage, Flaw};
 use abide_core::evidence::{How, Observer};
 use abide_core::id::SessionId;
 use abide_core::identity::{Death, Doubt, Here, Identity, Liveness, Lock};
-use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, program_of};
+use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, owner_of_open_turn, program_of};
 use abide_sys::clock;
 use abide_sys::disk::{self, Untrusted};
 use abide_sys::lock::{self, Holder};
@@ -190,7 +190,7 @@ impl Truth {
     fn look(&self, evidence: &Evidence, file: Option<&File>) -> Seen {
         let guard = evidence.helpers.guarded.as_ref().map(|told| &told.body.guard);
         let host = evidence.helpers.hosted.as_ref().map(|told| &told.body.host);
-        let owner = evidence.work.turn.as_ref().and_then(|told| told.body.owner.as_ref());
+        let owner = owner_of_open_turn(evidence);
         // The program first: a guard that is found alive afterwards was alive when its program was found dead.
         let program = self.liveness(program_of(evidence), Lock::Silent);
         let (guard_lock, host_lock) = (ask(evidence, file, Holder::Guard), ask(evidence, file, Holder::Host));

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::id::SessionId;
-use abide_core::verdict::program_of;
+use abide_core::verdict::actor_of;
 use abide_sys::{clock, poll};
 
 use crate::store::Home;
@@ -72,7 +72,7 @@ impl Watch {
         let held = home.session(id).ok().and_then(|dir| dir.waiting().ok());
         let session = truth.of(home, id);
         let served = session.seen.guard.is_alive() || session.seen.host.is_alive();
-        let program = program_of(&session.evidence).filter(|_| !served);
+        let program = actor_of(session.verdict.rule, &session.evidence).filter(|_| !served);
         let program = program.and_then(|identity| truth.hold(identity).ok());
         Self { session, held, program }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use abide_core::evidence::{How, Outcome, Resources, Survivor};
-use abide_core::identity::Liveness;
+use abide_core::identity::{Liveness, Qualifier};
 use abide_core::verdict::Ground;
 use abide_engine::{Recording, Session};
 use schemars::JsonSchema;
@@ -122,11 +122,11 @@ pub(crate) struct ProcessesView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Process")]
 pub(crate) struct ProcessView {
-    /// Null if it is not on record.
+    /// Null if it is not on record, or not yet.
     pub(crate) pid: Option<u32>,
     #[schemars(extend("enum" = ["alive", "dead", "unknown"]))]
     pub(crate) liveness: &'static str,
-    #[schemars(extend("enum" = ["stopped", "traced", null]))]
+    #[schemars(extend("enum" = ["stopped", "traced", "restarting", null]))]
     pub(crate) qualifier: Option<&'static str>,
 }
 
@@ -347,6 +347,8 @@ impl ProcessView {
             Liveness::Alive(qualifier) => qualifier,
             Liveness::Dead(_) | Liveness::Unknown(_) => None,
         };
+        // The pid on record is the dead one's; its successor has not given its own yet.
+        let pid = pid.filter(|_| qualifier != Some(Qualifier::Restarting));
         Self { pid, liveness: liveness.name(), qualifier: qualifier.map(|qualifier| qualifier.name()) }
     }
 }

@@ -11,6 +11,21 @@ use serde_json::{Value, json};
 use crate::common::{Stage, data, proof, served};
 
 #[test]
+fn the_pid_of_a_dead_guard_is_not_given_for_its_successor() {
+    let stage = Stage::new();
+    let living = idle();
+    let scene = stage.scene("next0000").served(&dead(), &dead(), &identity(&living)).held(Holder::Guard);
+    let session = stage.inspect(scene.id());
+    let guard = json!({"pid": null, "liveness": "alive", "qualifier": "restarting"});
+    assert_eq!(
+        (&session["status"], &session["processes"]["guard"]),
+        (&"running".into(), &guard),
+        "{session}"
+    );
+    assert!(proof(&session).contains("is dead; its successor holds its lock"), "{session}");
+}
+
+#[test]
 fn after_a_reboot_a_session_is_lost_with_its_last_sign_of_life() {
     let stage = Stage::new();
     let living = idle();

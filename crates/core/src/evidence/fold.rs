@@ -187,7 +187,11 @@ impl Evidence {
         match body {
             Body::Launched(body) => first!(self.beginning.launched, body),
             Body::Adopted(body) => first!(self.beginning.adopted, body),
-            Body::Started(body) => latest!(self.beginning.started, body),
+            // Told again when the program could be identified better; it started when it was first told.
+            Body::Started(body) => match &mut self.beginning.started {
+                Some(told) => told.body = body,
+                None => latest!(self.beginning.started, body),
+            },
             Body::ImageChanged(body) => latest!(self.beginning.image, body),
             Body::Guarded(body) => latest!(self.helpers.guarded, body),
             Body::Hosted(body) => latest!(self.helpers.hosted, body),

@@ -31,7 +31,8 @@ pub(super) fn turn(evidence: &Evidence, seen: &Seen, status: Status, now: Now) -
     let Some(turn) = &evidence.work.turn else {
         return (Turn::Unknown, None);
     };
-    if evidence.work.turn_closed || status.is_terminal() || seen.program.is_dead() {
+    let without_owner = turn.body.owner.is_none() && seen.program.is_dead();
+    if evidence.work.turn_closed || status.is_terminal() || without_owner {
         return (Turn::Settled, None);
     }
     match seen.owner {

@@ -4,7 +4,7 @@
 use super::{Seen, program_of};
 use crate::evidence::fold::Evidence;
 use crate::evidence::{Role, Witness};
-use crate::identity::{Doubt, Identity, Liveness};
+use crate::identity::{Doubt, Identity, Liveness, Qualifier};
 
 /// What can be said now of the processes at an instant. `past` holds the facts up to it, `full` all facts, and
 /// `now` what the kernel says now of the processes that `full` names.
@@ -41,7 +41,9 @@ fn lived(then: Option<Identity>, latest: Option<Identity>, liveness: Liveness) -
         return Liveness::Unknown(Doubt::NoIdentity);
     };
     let marks = |who: Identity| (who.boot, who.pid, who.start_ticks, who.pidfs);
-    if liveness.is_alive() && latest.is_some_and(|latest| marks(latest) == marks(then)) {
+    // A successor that has not said who it is was not there then.
+    let itself = liveness.is_alive() && liveness != Liveness::Alive(Some(Qualifier::Restarting));
+    if itself && latest.is_some_and(|latest| marks(latest) == marks(then)) {
         return Liveness::Alive(None);
     }
     Liveness::Unknown(Doubt::NoWitness)

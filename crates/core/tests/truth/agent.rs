@@ -3,7 +3,7 @@
 use abide_core::evidence::{Body, Fact, How, Role, TurnOpened, Wants};
 use abide_core::identity::{Doubt, Liveness};
 use abide_core::status::Status;
-use abide_core::verdict::{Attention, Now, STUCK_AFTER_MS, Seen, Turn, Verdict, derive};
+use abide_core::verdict::{Attention, Now, Rule, STUCK_AFTER_MS, Seen, Turn, Verdict, derive};
 
 use crate::bodies::{attention, declared, noted, turn_closed, turn_opened};
 use crate::common::{
@@ -41,8 +41,22 @@ fn an_agent_that_ends_in_the_middle_of_a_turn_leaves_no_turn_open() {
             assert_eq!((verdict.status, verdict.stuck_since), (Status::Exited, None));
         }
     }
-    let lost = judge_story(&working(), &Seen { owner: UNKNOWN, ..ALL_DEAD });
+    let lost = judge_story(&working(), &ALL_DEAD);
     assert_eq!((lost.status, lost.turn), (Status::Lost, Turn::Settled));
+}
+
+#[test]
+fn an_agent_that_outlives_the_program_that_started_it_keeps_its_session_open() {
+    let wrapper_killed = Seen { owner: ALIVE, ..ALL_DEAD };
+    let verdict = judge_story(&working(), &wrapper_killed);
+    assert_eq!((verdict.status, verdict.rule), (Status::Unattended, Rule::AgentLives));
+    assert_eq!(verdict.turn, Turn::Working);
+    let unclear = judge_story(&working(), &Seen { owner: UNKNOWN, ..ALL_DEAD });
+    assert_eq!((unclear.status, unclear.rule), (Status::Unknown, Rule::AgentUnclear));
+    let settled = working().tell(Role::Hook, HOOK, turn_closed("t1"));
+    assert_eq!(judge_story(&settled, &wrapper_killed).status, Status::Lost);
+    let finishing = judge_story(&working(), &Seen { host: ALIVE, ..wrapper_killed });
+    assert_eq!(finishing.status, Status::Exiting, "its guard or host has yet to say how it ended");
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub(crate) fn process(pid: u32) -> Identity {
         start_ticks: Some(born),
         seen_ticks: Some(born + 2),
         pidfs: Some(u64::from(pid) + 1_000_000),
-        uid: 1000,
+        uid: Some(1000),
         exe: Some(FileId { dev: 2049, ino: 77 }),
     }
 }

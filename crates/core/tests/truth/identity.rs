@@ -209,6 +209,17 @@ fn a_stopped_or_traced_process_is_alive_and_says_so() {
 }
 
 #[test]
+fn a_lock_that_outlives_its_holder_is_its_successor_s() {
+    for seen in [Sighting::Absent, Sighting::Thread, present(Some(true), b'Z', 1)] {
+        let held = judge(&process(PROGRAM), &here(), &seen, Lock::Held);
+        assert_eq!(held, Liveness::Alive(Some(Qualifier::Restarting)), "{seen:?}");
+    }
+    let elsewhere = Here { pid_ns: None, ..here() };
+    let held = judge(&process(PROGRAM), &elsewhere, &Sighting::Absent, Lock::Held);
+    assert_eq!(held, Liveness::Alive(None), "from elsewhere the holder itself cannot be seen");
+}
+
+#[test]
 fn the_same_pid_born_in_the_same_tick_is_told_apart_only_by_its_inode() {
     let no_inode = Sighting::Present { pidfs: None, exited: Some(false), stat: stat(b'S', 1) };
     let another = Sighting::Present { pidfs: Some(INODE + 1), exited: Some(false), stat: stat(b'S', 1) };

@@ -7,7 +7,7 @@ use abide_core::identity::Liveness;
 use abide_core::status::Status;
 use abide_core::verdict::{Rule, Seen, Verdict, derive};
 
-use crate::bodies::{adopted, exec_failed, noted, sealed};
+use crate::bodies::{adopted, exec_failed, noted, sealed, turn_opened};
 use crate::common::{
     ALIVE, DAMAGE, DEAD, HOST, Story, UNKNOWN, UNNAMED, ended, guarded, hosted, launched, now, running, seen,
 };
@@ -15,6 +15,7 @@ use crate::common::{
 const EXITED: How = How::Exited { code: 3 };
 const SIGNALED: How = How::Signaled { signal: 9, core: false };
 const ENOENT: i32 = 2;
+const HOOK: u32 = 600;
 const LIVENESSES: [Liveness; 4] = [ALIVE, DEAD, UNKNOWN, UNNAMED];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,6 +46,8 @@ struct Given {
     begun: Begun,
     closed: Closed,
     damaged: bool,
+    /// A turn is open, and its owner is on record.
+    turn: bool,
     seen: Seen,
 }
 
@@ -75,6 +78,10 @@ const LAWS: &[Law] = &[
     ("a dead program never runs", |g, v| {
         !(g.is_open() && g.has_gate() && g.seen.program.is_dead())
             || is_one_of(v, &[Status::Exiting, Status::Lost, Status::Unknown])
+            || (v.status == Status::Unattended && g.has_living_agent())
+    }),
+    ("an agent at work is never sealed away, nor one that may be", |g, v| {
+        !g.turn || g.seen.owner.is_dead() || v.rule.closing() != Some(Closing::Lost)
     }),
     ("starting only under a living guard, and not after the start", |g, v| {
         let unstarted = !matches!(g.begun, Begun::Started | Begun::Adopted);
@@ -84,8 +91,9 @@ const LAWS: &[Law] = &[
         let vouched = !g.seen.program.is_dead() && g.is_served();
         v.status != Status::Running || vouched
     }),
-    ("unattended only if the program lives and no helper does", |g, v| {
-        v.status != Status::Unattended || (g.seen.program.is_alive() && !g.is_served())
+    ("unattended only if the program or its agent lives and no helper does", |g, v| {
+        let lives = g.seen.program.is_alive() || g.has_living_agent();
+        v.status != Status::Unattended || (lives && !g.is_served())
     }),
     ("exiting only if the program is dead and a helper lives", |g, v| {
         v.status != Status::Exiting || (g.seen.program.is_dead() && g.is_served())
@@ -121,8 +129,7 @@ const LAWS: &[Law] = &[
         v.rule.closing().is_none() || (v.status.is_terminal() && g.is_open() && !g.damaged)
     }),
     ("unknown names its doubt", |g, v| {
-        let processes = [g.seen.program, g.seen.guard, g.seen.host];
-        let doubt = g.damaged || processes.iter().any(|liveness| !liveness.is_alive() && !liveness.is_dead());
+        let doubt = g.damaged || !g.all_are_judged();
         v.status != Status::Unknown || doubt || g.begun == Begun::Nothing
     }),
     ("commands only where the program is proved or vouched for", |g, v| {
@@ -145,6 +152,10 @@ impl Given {
         self.has_gate() || !self.damaged
     }
 
+    fn has_living_agent(&self) -> bool {
+        self.turn && self.seen.owner.is_alive()
+    }
+
     fn is_served(&self) -> bool {
         self.seen.guard.is_alive() || self.seen.host.is_alive()
     }
@@ -157,12 +168,14 @@ impl Given {
         let gone = |liveness: Liveness, known: bool| liveness.is_dead() || (!known && liveness == UNNAMED);
         // Without a launch there is no program, and a host comes after it.
         let helpers_gone = gone(guard, guard_known) && (gone(host, host_known) || !self.has_gate());
-        helpers_gone && (program.is_dead() || !self.has_gate())
+        let agent_gone = !self.turn || self.seen.owner.is_dead() || !self.has_gate();
+        helpers_gone && agent_gone && (program.is_dead() || !self.has_gate())
     }
 
     fn all_are_judged(&self) -> bool {
-        let Seen { program, guard, host, .. } = self.seen;
-        [program, guard, host].iter().all(|liveness| liveness.is_alive() || liveness.is_dead())
+        let Seen { program, guard, host, owner } = self.seen;
+        let owner = self.turn.then_some(owner);
+        [program, guard, host].into_iter().chain(owner).all(|one| one.is_alive() || one.is_dead())
     }
 
     fn observed(&self) -> Option<How> {
@@ -188,6 +201,7 @@ impl Given {
 
     fn evidence(&self) -> Evidence {
         let story = tell_beginning(self.begun);
+        let story = if self.turn { story.tell(Role::Hook, HOOK, turn_opened("t1")) } else { story };
         let story = match self.closed {
             Closed::No => story,
             Closed::Exited => story.guard(ended(EXITED)),
@@ -229,12 +243,13 @@ fn for_each(mut visit: impl FnMut(&Given, &Evidence)) {
     use Closed::{ExecFailed, Exited, No, Removed, Removing, SealedLost, SealedNever, Signaled, Unseen};
     for begun in [Nothing, Guarded, Launched, Hosted, Started, Adopted] {
         for closed in [No, Exited, Signaled, Unseen, ExecFailed, SealedLost, SealedNever, Removing, Removed] {
-            for damaged in [false, true] {
-                let mut given = Given { begun, closed, damaged, seen: seen(UNNAMED, UNNAMED, UNNAMED) };
+            for (damaged, turn) in [(false, false), (true, false), (false, true), (true, true)] {
+                let unseen = seen(UNNAMED, UNNAMED, UNNAMED);
+                let mut given = Given { begun, closed, damaged, turn, seen: unseen };
                 let evidence = given.evidence();
-                for picks in 0..64 {
+                for picks in 0..256 {
                     let pick = |shift: usize| LIVENESSES[(picks >> shift) & 3];
-                    given.seen = seen(pick(0), pick(2), pick(4));
+                    given.seen = Seen { owner: pick(6), ..seen(pick(0), pick(2), pick(4)) };
                     visit(&given, &evidence);
                 }
             }
@@ -256,7 +271,7 @@ fn every_law_holds_in_every_case() {
         statuses.insert(verdict.status);
         rules.insert(verdict.rule);
     });
-    assert_eq!(cases, 6 * 9 * 2 * 64);
+    assert_eq!(cases, 6 * 9 * 2 * 2 * 256);
     assert_eq!(statuses.len(), Status::ALL.len(), "every status was reached");
     assert_eq!(rules.len(), Rule::ALL.len(), "every rule was reached: {rules:?}");
 }
@@ -270,8 +285,9 @@ fn what_is_terminal_stays_so_whatever_a_doubt_turns_out_to_be() {
         }
         let resolved = |liveness: Liveness, to: Liveness| if liveness == UNKNOWN { to } else { liveness };
         for to in [ALIVE, DEAD] {
-            let Seen { program, guard, host, .. } = given.seen;
+            let Seen { program, guard, host, owner } = given.seen;
             let later = seen(resolved(program, to), resolved(guard, to), resolved(host, to));
+            let later = Seen { owner, ..later };
             assert_eq!(derive(evidence, &later, now()).status, verdict.status, "{given:?}");
         }
     });
@@ -285,12 +301,13 @@ fn what_is_terminal_stays_so_when_processes_die() {
             return;
         }
         let died = |liveness: Liveness| if liveness.is_alive() { DEAD } else { liveness };
-        let Seen { program, guard, host, .. } = given.seen;
+        let Seen { program, guard, host, owner } = given.seen;
         for later in [
             seen(died(program), guard, host),
             seen(program, died(guard), host),
             seen(program, guard, died(host)),
         ] {
+            let later = Seen { owner: died(owner), ..later };
             let after = derive(evidence, &later, now());
             assert_eq!(after.status, verdict.status, "{given:?}\n{later:?}");
         }

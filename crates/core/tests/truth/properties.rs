@@ -257,6 +257,7 @@ fn any_liveness() -> impl Strategy<Value = Liveness> {
     select(vec![
         Liveness::Alive(None),
         Liveness::Alive(Some(Qualifier::Stopped)),
+        Liveness::Alive(Some(Qualifier::Restarting)),
         Liveness::Dead(Death::Gone),
         Liveness::Dead(Death::Reboot),
         Liveness::Unknown(Doubt::NoIdentity),

@@ -10,21 +10,21 @@ use abide_testkit::scene::{Scene, dead, identity, idle, launch};
 /// A home, and when its next session is launched.
 struct Stage {
     home: ScratchHome,
-    wall: i64,
+    next: Moment,
 }
 
 impl Stage {
     fn new() -> Self {
-        Self { home: ScratchHome::new(), wall: 1_700_000_000_000 }
+        Self { home: ScratchHome::new(), next: Moment { wall: 1_700_000_000_000, boot: 1 } }
     }
 
     /// A session that is over, launched later than those before it.
     fn add(&mut self, id: &str, name: Option<&str>) -> Scene {
-        self.wall += 1000;
+        self.next = Moment { wall: self.next.wall + 1000, boot: self.next.boot + 1000 };
         let gone = dead();
         let mut launched = launch(id, &gone);
         launched.name = name.map(str::to_owned);
-        let scene = Scene::new(&self.home.path(), id).at(Moment { wall: self.wall, boot: 1 });
+        let scene = Scene::new(&self.home.path(), id).at(self.next);
         scene.guarded(&gone).launched_as(launched).started(&gone).ended(How::Exited { code: 0 })
     }
 
@@ -66,6 +66,9 @@ fn the_last_one_is_the_latest_launched() {
     assert_eq!(stage.find("@last"), Err(Code::NoSuchSession));
     let _scenes = [stage.add("zzzz0000", None), stage.add("aaaa0000", None), stage.add("mmmm0000", None)];
     assert_eq!(stage.find("@last").as_deref(), Ok("mmmm0000"));
+    stage.next.wall -= 86_400_000;
+    let _after_the_clock_was_set_back = stage.add("bbbb0000", None);
+    assert_eq!(stage.find("@last").as_deref(), Ok("bbbb0000"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use abide_core::evidence::{Cause, Closing, How};
 use abide_core::failure::Code;
 use abide_core::id::SessionId;
+use abide_core::identity::Identity;
 use abide_core::status::Status;
 use abide_engine::{Sealing, Sessions};
 use abide_sys::lock::Holder;
@@ -47,6 +48,27 @@ fn a_program_that_is_alive_after_all_is_not_sealed() {
     assert_eq!(scene.bytes(), before);
     drop(living);
     assert_eq!(stage.seal("revived0"), Sealing::Sealed, "now it is dead");
+}
+
+#[test]
+fn a_turn_that_opens_between_scan_and_seal_keeps_the_session_open_while_its_agent_lives_or_may_live() {
+    let stage = Stage::new();
+    let agent = idle();
+    let scene = stage.lost("atwork00").turn_opened(Some(identity(&agent)));
+    let unseen = stage.lost("unseen00").turn_opened(Some(elsewhere(identity(&agent))));
+    for (scene, status) in [(&scene, Status::Unattended), (&unseen, Status::Unknown)] {
+        let before = scene.bytes();
+        assert_eq!(stage.seal(scene.id()), Sealing::NotOver(status));
+        assert_eq!(scene.bytes(), before);
+    }
+    drop(agent);
+    assert_eq!(stage.seal("atwork00"), Sealing::Sealed, "now its agent is dead");
+}
+
+/// The same process, had it been identified in another pid namespace.
+fn elsewhere(mut identity: Identity) -> Identity {
+    identity.pid_ns.ino += 1;
+    identity
 }
 
 #[test]
