@@ -148,6 +148,23 @@ pub fn next_at_end(bytes: &[u8]) -> Next<'_> {
     }
 }
 
+/// What must follow a frame that was torn off here, so that readers see at once that it is no frame and go on
+/// behind it.
+#[must_use]
+pub fn closing(torn: &[u8]) -> Vec<u8> {
+    // One filler at most makes it the very frame that it was to be.
+    for filler in [0, 0x55] {
+        let mut padded = torn.to_vec();
+        while let (Next::More(more), false) = (next(&padded), padded.is_empty()) {
+            padded.resize(padded.len() + more, filler);
+        }
+        if !matches!(next(&padded), Next::Entry(..) | Next::Other(_)) {
+            return padded.split_off(torn.len());
+        }
+    }
+    Vec::new()
+}
+
 /// How far it is from the beginning of damage to the next possible mark.
 fn skip(bytes: &[u8]) -> usize {
     let rest = bytes.get(1..).unwrap_or_default();
@@ -231,6 +248,26 @@ mod tests {
             };
             for (index, expected) in [b"one".as_slice(), b"two", b"three"].into_iter().enumerate() {
                 assert_eq!(payloads.iter().any(|p| p == expected), index != hit, "byte {at}, frame {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_torn_frame_that_is_closed_hides_nothing_behind_it_and_is_never_served() {
+        for payload in [&b"hello"[..], b"\0\0\0\0", b"UUUU", b""] {
+            let (whole, after) = (frame(Kind::Output, payload), frame(Kind::Output, b"after"));
+            for torn in (0..whole.len()).map(|length| &whole[..length]) {
+                let bytes = [torn, &closing(torn), &after].concat();
+                // Not as at the end, where nothing more will come: as one who follows sees it.
+                let mut at = 0;
+                let served = loop {
+                    match next(&bytes[at..]) {
+                        Next::Entry(entry, _) => break entry.payload,
+                        Next::Damage(length) | Next::Other(length) => at += length,
+                        Next::More(_) => unreachable!("{payload:?} torn at {}", torn.len()),
+                    }
+                };
+                assert_eq!(served, b"after", "{payload:?} torn at {}", torn.len());
             }
         }
     }

@@ -3,7 +3,7 @@
 
 mod again;
 mod birth;
-mod handover;
+pub(crate) mod handover;
 mod link;
 mod recorder;
 mod tree;
@@ -28,7 +28,6 @@ use abide_sys::{clock, pty, reap, tty};
 use crate::declared;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
-pub(crate) use handover::{Handover, start_again};
 use link::{Ask, Link};
 use recorder::{Recorder, Took};
 
@@ -189,28 +188,30 @@ impl Keeper {
         if let (Some((_, first)), Some((_, last)), false) =
             (self.outputs.first(), self.outputs.last(), self.mind.is_ending())
         {
-            let held = [self.waiters.as_fd(), first.as_fd(), last.as_fd(), self.program.pidfd.as_fd()];
+            let program = self.program.pidfd.as_fd();
+            let held = [self.waiters.as_fd(), first.as_fd(), last.as_fd(), program, self.recorder.spill()];
             self.link.ensure(&self.dir, held);
         }
     }
 
     /// The same process goes on as another version. If that fails, it goes on as it is.
     fn become_next(&mut self, path: &str) {
-        let (handover, [listener, bell]) = self.link.hand_over(self.recorder.position(), self.evidence.seq());
+        let (handover, [listener, bell]) = self.link.hand_over(&self.recorder, self.evidence.seq());
         let (Some((_, first)), Some((_, last))) = (self.outputs.first(), self.outputs.last()) else {
             return;
         };
-        let fds = [
-            self.evidence.file().as_fd(),
-            listener,
-            bell,
-            self.dir.dir().as_fd(),
-            self.waiters.as_fd(),
-            first.as_fd(),
-            last.as_fd(),
-            self.program.pidfd.as_fd(),
+        let named = [
+            (handover::EVIDENCE, self.evidence.file().as_fd()),
+            (handover::LISTENER, listener),
+            (handover::BELL, bell),
+            (handover::DIR, self.dir.dir().as_fd()),
+            (handover::WAITERS, self.waiters.as_fd()),
+            (handover::OUTPUT, first.as_fd()),
+            (handover::ERRORS, last.as_fd()),
+            (handover::PROGRAM, self.program.pidfd.as_fd()),
+            (handover::SPILL, self.recorder.spill()),
         ];
-        let error = handover::become_next(&handover, path, &fds);
+        let error = handover::become_next(&handover, path, &named);
         self.note(Body::Noted(Noted { text: format!("the guard could not become {path}: {error}") }));
     }
 

@@ -19,7 +19,8 @@ use abide_sys::poll::{self, Interest};
 use abide_sys::signal::{self, Signals};
 use abide_sys::{clock, sock, spawn};
 
-use crate::guard::{self, Handover};
+use crate::guard::handover::{self, Handover};
+use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 use clients::{Clients, Wish};
@@ -54,6 +55,7 @@ struct Host {
     dir: SessionDir,
     /// What waiters wait on, the program's outputs and the program itself: held in case the guard dies.
     held: [OwnedFd; 4],
+    spill: Spill,
     generation: u32,
     follow: Follow,
     clients: Clients,
@@ -63,8 +65,9 @@ struct Host {
 
 impl Host {
     fn bring_up() -> io::Result<Self> {
-        let fds = spawn::inherited(8)?;
-        let Ok([line, listener, bell, dir, waiters, first, last, pidfd]) = <[OwnedFd; 8]>::try_from(fds)
+        let fds = spawn::inherited(9)?;
+        let Ok([line, listener, bell, dir, waiters, first, last, pidfd, spill]) =
+            <[OwnedFd; 9]>::try_from(fds)
         else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -90,6 +93,7 @@ impl Host {
             bell,
             held: [waiters, first, last, pidfd],
             generation,
+            spill: Spill::of(spill)?,
             follow: Follow::new(dir.recording()?)?,
             dir,
             clients: Clients::new(generation),
@@ -183,12 +187,25 @@ impl Host {
         }
         let handover = Handover {
             position: self.follow.position(),
+            recorded: self.follow.recorded(),
+            torn: self.follow.torn(),
             answered: self.follow.answered_up_to(),
             generation: self.generation,
             taken: self.follow.taken().to_vec(),
             facts: None,
         };
-        match guard::start_again(&handover, [&self.listener, &self.bell], &self.dir, &self.held) {
+        let [waiters, output, errors, program] = &self.held;
+        let given = [
+            (handover::LISTENER, self.listener.as_fd()),
+            (handover::BELL, self.bell.as_fd()),
+            (handover::DIR, self.dir.dir().as_fd()),
+            (handover::WAITERS, waiters.as_fd()),
+            (handover::OUTPUT, output.as_fd()),
+            (handover::ERRORS, errors.as_fd()),
+            (handover::PROGRAM, program.as_fd()),
+            (handover::SPILL, self.spill.as_fd()),
+        ];
+        match handover::start_again(&handover, &given) {
             Ok(line) => self.line = line,
             // Without a guard there is nothing to follow; readers call the session by what they see.
             Err(_) => self.going = true,
@@ -199,7 +216,7 @@ impl Host {
     fn follow_on(&mut self) {
         let clients = &mut self.clients;
         let mut answers = Vec::new();
-        let read = self.follow.on(&mut |shown| clients.show(shown), &mut |position, bytes| {
+        let read = self.follow.on(&self.spill, &mut |shown| clients.show(shown), &mut |position, bytes| {
             answers.push(ToGuard::Answer { position, bytes });
         });
         for answer in answers {

@@ -12,6 +12,7 @@ pub mod launch;
 mod names;
 pub mod recording;
 mod seal;
+mod spill;
 mod stop;
 pub mod store;
 mod truth;

@@ -47,6 +47,11 @@ impl Reader {
         self.offset
     }
 
+    /// What was read and is not the whole of an entry yet.
+    pub(crate) fn unread(&self) -> &[u8] {
+        &self.buffer
+    }
+
     /// Reads the next piece and gives what is whole in it. False if there was nothing to read.
     ///
     /// # Errors

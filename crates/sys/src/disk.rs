@@ -328,12 +328,18 @@ pub fn make_room(file: &File, bytes: usize) -> io::Result<()> {
 /// # Errors
 /// If not all of it could be written.
 pub fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
+    if append_some(file, bytes)? == bytes.len() { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+}
+
+/// Appends with a single write, and says how much of it had room.
+///
+/// # Errors
+/// If nothing could be written.
+pub fn append_some(file: &File, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match rustix::io::write(file, bytes) {
-            Ok(written) if written == bytes.len() => return Ok(()),
-            Ok(_) => return Err(io::ErrorKind::StorageFull.into()),
             Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
+            written => return Ok(written?),
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod poll;
 pub mod probe;
 pub mod pty;
 pub mod reap;
+pub mod shared;
 pub mod signal;
 pub mod sock;
 pub mod spawn;

@@ -144,8 +144,7 @@ impl Life<'_> {
 
     /// Kills guard and host so that neither can start the other again.
     pub(crate) fn kill_helpers(&self) {
-        let session = self.inspect();
-        kill_at_once(&["guard", "host"].map(|who| observer(&session, who)));
+        kill_at_once(&["guard", "host"].map(|who| self.helper(who, None)));
     }
 }
 

@@ -69,7 +69,7 @@ fn a_disk_that_fills_up_costs_output_and_never_the_outcome() {
 
 // TRUTH 19
 #[test]
-fn a_recording_goes_on_when_there_is_room_again_and_says_what_is_missing() {
+fn on_a_full_disk_the_screen_goes_on_and_with_room_again_the_recording_too_saying_what_is_missing() {
     let world = World::new();
     let said = in_small_home(
         &world,
@@ -81,6 +81,8 @@ fn a_recording_goes_on_when_there_is_room_again_and_says_what_is_missing() {
         fill "$@"
         echo go > "$2/gate"
         until grep -q '"fact":"cut"' "$ABIDE_HOME/sessions/$id/evidence"; do :; done
+        until "$1" snapshot "$id" | grep -q 0000000999; do :; done
+        echo "screen=$("$1" snapshot --json "$id")"
         rm "$2/filler" "$2/filler2"
         echo go > "$2/gate2"
         code=0; "$1" wait "$id" 2>/dev/null || code=$?
@@ -91,6 +93,11 @@ fn a_recording_goes_on_when_there_is_room_again_and_says_what_is_missing() {
     );
     assert_eq!((said["code"].as_str(), said["last"].as_str()), ("3", "after"), "{said:?}");
     assert!(said["cut"].contains("the recording was cut here: "), "{said:?}");
+    let screen: Value = serde_json::from_str(&said["screen"]).expect("JSON");
+    assert_eq!(screen["data"]["source"], "live", "{screen}");
+    let rows = screen["data"]["lines"].as_array().expect("rows");
+    let last = rows.iter().filter_map(Value::as_str).rfind(|row| !row.is_empty());
+    assert_eq!(last, Some(format!("{:063}", 999).as_str()), "what had no room on the disk is on the screen");
 }
 
 // TRUTH 20

@@ -8,61 +8,65 @@ use std::os::fd::OwnedFd;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::body_from_line;
-use abide_core::evidence::{Body, Guarded, Observer, Role, Witness};
+use abide_core::evidence::{Body, Guarded, Noted, Observer, Role, Witness};
 use abide_core::guard::{Guard, Input, Orders};
 use abide_core::recording::Kind;
 use abide_core::verdict::program_of;
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::signal::{self, Signals};
-use abide_sys::{pty, reap, spawn};
+use abide_sys::{pty, reap};
 
 use super::birth::guard_it;
-use super::handover::Handover;
+use super::handover::{self, Given, Handover};
 use super::link::Link;
 use super::recorder::Recorder;
 use super::{Keeper, Program, SIGNALS};
+use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 
 pub(super) fn bring_up() -> io::Result<Keeper> {
-    let fds = spawn::inherited(9)?;
-    let Ok([parcel, first_given, listener, bell, dir, waiters, output, errors, pidfd]) =
-        <[OwnedFd; 9]>::try_from(fds)
-    else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
+    let mut given = Given::inherited()?;
     let mut bytes = Vec::new();
-    File::from(parcel).read_to_end(&mut bytes)?;
+    File::from(given.must(handover::PARCEL)?).read_to_end(&mut bytes)?;
     let handover: Handover = body_from_line(&bytes)?;
-    let dir = SessionDir::from_trusted(PrivateDir::from_trusted(dir));
+    let dir = SessionDir::from_trusted(PrivateDir::from_trusted(given.must(handover::DIR)?));
     let signals = Signals::of(&SIGNALS)?;
     reap::become_subreaper()?;
     let truth = Truth::new();
     let ours = handover.facts.is_some();
-    // What is handed over first is the evidence with its lock, or the line to the host that started us.
-    let (evidence, line) = match handover.facts {
-        Some(facts) => (go_on(&truth, File::from(first_given), facts)?, None),
-        None => (guard_it(&truth, &dir)?, Some(first_given)),
+    let evidence = match handover.facts {
+        Some(facts) => go_on(&truth, File::from(given.must(handover::EVIDENCE)?), facts)?,
+        None => guard_it(&truth, &dir)?,
     };
     let known = dir.read().evidence();
     let identity = *program_of(&known).ok_or(io::ErrorKind::NotFound)?;
     let started_boot = known.beginning.started.as_ref().map_or(0, |told| told.at.boot);
-    let (outputs, slave) = outputs(&known, output, errors)?;
+    let (outputs, slave) = outputs(&known, given.must(handover::OUTPUT)?, given.must(handover::ERRORS)?)?;
+    let spill = given.take(handover::SPILL).map_or_else(Spill::new, Spill::of)?;
+    let (recorder, died_reading) = Recorder::resume(dir.append_recording()?, spill, &handover);
+    let (listener, bell) = (given.must(handover::LISTENER)?, given.must(handover::BELL)?);
+    let pidfd = given.must(handover::PROGRAM)?;
     let mut keeper = Keeper {
         truth,
         mind: Guard::new(orders(&known, started_boot)),
-        recorder: Recorder::resume(dir.append_recording()?, handover.position),
+        recorder,
         dir,
         evidence,
         signals,
         outputs,
         slave,
-        link: Link::resume(listener, bell, line, &handover),
+        link: Link::resume(listener, bell, given.take(handover::LINE), &handover),
         program: Program::new(identity, pidfd, started_boot, ours),
         observer: ours.then_some(Observer::Guard),
-        waiters: File::from(waiters),
+        waiters: File::from(given.must(handover::WAITERS)?),
         next_image: None,
     };
+    if died_reading {
+        let text =
+            "the guard before this one died in the middle of a read; what that brought is not on record";
+        keeper.note(Body::Noted(Noted { text: text.to_owned() }));
+    }
     // A stop that was asked of the guard before is completed by this one, and an end that came meanwhile is seen.
     if let Some(asked) = &known.closing.stop_asked {
         keeper.tell(Input::StopAsked { grace_ms: asked.body.grace_ms });

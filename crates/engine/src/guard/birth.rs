@@ -20,6 +20,7 @@ use abide_sys::{clock, reap};
 use super::link::Link;
 use super::recorder::Recorder;
 use super::{Keeper, PUBLISHED, Program};
+use crate::spill::Spill;
 use crate::store::{Home, SessionDir, Writer};
 use crate::truth::Truth;
 
@@ -67,7 +68,7 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
     reap::become_subreaper()?;
     let truth = Truth::new();
     let mut evidence = guard_it(&truth, &dir)?;
-    let mut recorder = Recorder::new(dir.create_recording()?);
+    let mut recorder = Recorder::new(dir.create_recording()?, Spill::new()?);
     recorder.add(Kind::Start, &start_entry(&launched)?);
     let waiters = dir.hold()?;
     let link = Link::new(&dir)?;

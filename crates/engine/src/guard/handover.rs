@@ -10,13 +10,17 @@ use abide_sys::spawn::{self, Image};
 use serde::{Deserialize, Serialize};
 
 use super::{AGAIN, ARGUMENT};
-use crate::store::SessionDir;
 
 /// What the next guard must know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Handover {
-    /// How many bytes of output are on record.
+    /// How many bytes of output there have been, and how far they are on record.
     pub(crate) position: u64,
+    #[serde(default)]
+    pub(crate) recorded: u64,
+    /// What closes the last frame of the recording, if it was torn.
+    #[serde(default)]
+    pub(crate) torn: Vec<u8>,
     /// Queries up to here have been answered.
     pub(crate) answered: u64,
     /// The generation of the host that lives.
@@ -28,43 +32,77 @@ pub(crate) struct Handover {
     pub(crate) facts: Option<u64>,
 }
 
-/// Becomes another image of the guard. Returns only if that failed.
-pub(super) fn become_next(handover: &Handover, path: &str, fds: &[BorrowedFd<'_>]) -> io::Error {
-    let image = |path| Image {
-        paths: vec![path],
-        argv: vec![c"abide".to_owned(), ARGUMENT.to_owned(), c"-".to_owned(), AGAIN.to_owned()],
-        env: Vec::new(),
-        cwd: c"/".to_owned(),
-    };
-    let parcel = body_to_line(handover).map_err(io::Error::from).and_then(|bytes| spawn::parcel(&bytes));
-    match (parcel, CString::new(path)) {
-        (Ok(parcel), Ok(path)) => {
-            let mut all = vec![parcel.as_fd()];
-            all.extend_from_slice(fds);
-            spawn::become_image(&image(path), &all)
-        }
-        (Err(error), _) => error,
-        (_, Err(error)) => error.into(),
+/// A descriptor that is handed over, by its name: a guard of another version knows what it is given.
+pub(crate) type Named<'a> = (&'static str, BorrowedFd<'a>);
+
+pub(crate) const PARCEL: &str = "parcel";
+/// The evidence with the lock of the guard that became this one.
+pub(crate) const EVIDENCE: &str = "evidence";
+/// The line to the host that started this guard.
+pub(crate) const LINE: &str = "line";
+pub(crate) const LISTENER: &str = "listener";
+pub(crate) const BELL: &str = "bell";
+pub(crate) const DIR: &str = "dir";
+pub(crate) const WAITERS: &str = "waiters";
+pub(crate) const OUTPUT: &str = "output";
+pub(crate) const ERRORS: &str = "errors";
+pub(crate) const PROGRAM: &str = "program";
+pub(crate) const SPILL: &str = "spill";
+
+/// The descriptors that a guard was handed.
+pub(super) struct Given(Vec<(String, OwnedFd)>);
+
+impl Given {
+    pub(super) fn inherited() -> io::Result<Self> {
+        let names = std::env::args().nth(2).unwrap_or_default();
+        let names: Vec<String> = names.split(',').map(str::to_owned).collect();
+        let fds = spawn::inherited(names.len())?;
+        Ok(Self(names.into_iter().zip(fds).collect()))
+    }
+
+    /// Takes one of them; none if the one who handed them over knew of no such thing.
+    pub(super) fn take(&mut self, name: &str) -> Option<OwnedFd> {
+        let at = self.0.iter().position(|(known, _)| known == name)?;
+        Some(self.0.swap_remove(at).1)
+    }
+
+    /// Takes one that every version hands over.
+    pub(super) fn must(&mut self, name: &str) -> io::Result<OwnedFd> {
+        self.take(name).ok_or_else(|| io::Error::other(format!("no {name} was handed over")))
     }
 }
 
-/// Starts the next guard and returns the line to it.
-pub(crate) fn start_again(
-    handover: &Handover,
-    [listener, bell]: [&OwnedFd; 2],
-    dir: &SessionDir,
-    held: &[OwnedFd; 4],
-) -> io::Result<OwnedFd> {
-    let (ours, theirs) = sock::line()?;
-    let parcel = spawn::parcel(&body_to_line(handover)?)?;
+/// Becomes another image of the guard. Returns only if that failed.
+pub(super) fn become_next(handover: &Handover, path: &str, named: &[Named<'_>]) -> io::Error {
+    let packed = CString::new(path).map_err(io::Error::from).and_then(|path| pack(handover, path, named));
+    match packed {
+        Ok((image, parcel)) => spawn::become_image(&image, &all(&parcel, named)),
+        Err(error) => error,
+    }
+}
+
+/// The image of the next guard, which is told the names of what it is handed, and what it must know.
+fn pack(handover: &Handover, path: CString, named: &[Named<'_>]) -> io::Result<(Image, OwnedFd)> {
+    let names: Vec<&str> = std::iter::once(PARCEL).chain(named.iter().map(|(name, _)| *name)).collect();
+    let names = CString::new(names.join(","))?;
     let image = Image {
-        paths: vec![c"/proc/self/exe".to_owned()],
-        argv: vec![c"abide".to_owned(), ARGUMENT.to_owned(), c"-".to_owned(), AGAIN.to_owned()],
+        paths: vec![path],
+        argv: vec![c"abide".to_owned(), ARGUMENT.to_owned(), names, AGAIN.to_owned()],
         env: Vec::new(),
         cwd: c"/".to_owned(),
     };
-    let mut fds = vec![parcel.as_fd(), theirs.as_fd(), listener.as_fd(), bell.as_fd(), dir.dir().as_fd()];
-    fds.extend(held.iter().map(AsFd::as_fd));
-    spawn::detached(&image, &fds)?;
+    Ok((image, spawn::parcel(&body_to_line(handover)?)?))
+}
+
+fn all<'a>(parcel: &'a OwnedFd, named: &[Named<'a>]) -> Vec<BorrowedFd<'a>> {
+    std::iter::once(parcel.as_fd()).chain(named.iter().map(|(_, fd)| *fd)).collect()
+}
+
+/// Starts the next guard and returns the line to it.
+pub(crate) fn start_again(handover: &Handover, given: &[Named<'_>]) -> io::Result<OwnedFd> {
+    let (ours, theirs) = sock::line()?;
+    let named = [&[(LINE, theirs.as_fd())], given].concat();
+    let (image, parcel) = pack(handover, c"/proc/self/exe".to_owned(), &named)?;
+    spawn::detached(&image, &all(&parcel, &named))?;
     Ok(ours)
 }

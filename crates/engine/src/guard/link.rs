@@ -15,6 +15,7 @@ use abide_sys::spawn::{self, Image};
 use abide_sys::{clock, signal, sock};
 
 use super::handover::Handover;
+use super::recorder::Recorder;
 use crate::host;
 use crate::store::SessionDir;
 
@@ -100,7 +101,7 @@ impl Link {
     }
 
     /// Starts a host if there is none and it is time for one.
-    pub(super) fn ensure(&mut self, dir: &SessionDir, held: [BorrowedFd<'_>; 4]) {
+    pub(super) fn ensure(&mut self, dir: &SessionDir, held: [BorrowedFd<'_>; 5]) {
         if self.host.is_some() || !self.respawn.is_due(clock::now().boot) {
             return;
         }
@@ -113,7 +114,7 @@ impl Link {
         }
     }
 
-    fn start(&self, dir: &SessionDir, held: [BorrowedFd<'_>; 4]) -> io::Result<Served> {
+    fn start(&self, dir: &SessionDir, held: [BorrowedFd<'_>; 5]) -> io::Result<Served> {
         let (ours, theirs) = sock::line()?;
         let image = Image {
             paths: vec![c"/proc/self/exe".to_owned()],
@@ -150,9 +151,11 @@ impl Link {
     }
 
     /// What the next image of this guard must know and hold.
-    pub(super) fn hand_over(&self, position: u64, facts: u64) -> (Handover, [BorrowedFd<'_>; 2]) {
+    pub(super) fn hand_over(&self, recorder: &Recorder, facts: u64) -> (Handover, [BorrowedFd<'_>; 2]) {
         let handover = Handover {
-            position,
+            position: recorder.position(),
+            recorded: recorder.recorded(),
+            torn: recorder.torn().to_vec(),
             answered: self.answered,
             generation: self.generation,
             taken: self.taken.clone(),

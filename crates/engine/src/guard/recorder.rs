@@ -3,13 +3,14 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use abide_core::evidence::Cut;
-use abide_core::recording::{Entry, HEADER, Kind, header};
+use abide_core::recording::{Entry, Kind, closing, header};
 use abide_sys::{clock, disk};
 
-/// How much of what the program wrote becomes one entry.
-const ROOM: usize = 64 * 1024;
+use super::handover::Handover;
+use crate::spill::{BATCH, Spill};
 
 /// What a look at a descriptor brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,29 +25,54 @@ pub(super) enum Took {
 
 pub(super) struct Recorder {
     file: File,
-    /// Room for a header, then the payload.
-    buffer: Vec<u8>,
+    spill: Spill,
     position: u64,
     /// Bytes of output that are not on record since it was cut, and why.
     lost: u64,
     reason: Option<io::ErrorKind>,
     newly_cut: Option<Cut>,
+    /// What must be written before the next entry, because the last one was torn.
+    closing: Vec<u8>,
 }
 
 impl Recorder {
-    pub(super) fn new(file: File) -> Self {
-        let buffer = vec![0; HEADER + ROOM];
-        Self { file, buffer, position: 0, lost: 0, reason: None, newly_cut: None }
+    pub(super) const fn new(file: File, spill: Spill) -> Self {
+        Self { file, spill, position: 0, lost: 0, reason: None, newly_cut: None, closing: Vec::new() }
     }
 
-    /// Goes on where another guard stopped.
-    pub(super) fn resume(file: File, position: u64) -> Self {
-        Self { position, ..Self::new(file) }
+    /// Goes on where another guard stopped, with what it had read and not recorded. Says whether a read may have
+    /// died with it.
+    pub(super) fn resume(file: File, spill: Spill, handover: &Handover) -> (Self, bool) {
+        let left = spill.left();
+        let unrecorded = left.length > 0 && left.position >= handover.position;
+        let position = if unrecorded { left.position } else { handover.position };
+        let lost = position.saturating_sub(handover.recorded);
+        let closing = handover.torn.clone();
+        let mut recorder = Self { position, lost, closing, ..Self::new(file, spill) };
+        if unrecorded {
+            recorder.record(left.kind, left.length);
+        }
+        (recorder, left.reading)
     }
 
     /// How many bytes of output there have been.
     pub(super) const fn position(&self) -> u64 {
         self.position
+    }
+
+    /// How far the output is on record.
+    pub(super) const fn recorded(&self) -> u64 {
+        self.position - self.lost
+    }
+
+    /// What closes the last frame, if it was torn.
+    pub(super) fn torn(&self) -> &[u8] {
+        &self.closing
+    }
+
+    /// The memory that the host and the next guard need.
+    pub(super) fn spill(&self) -> BorrowedFd<'_> {
+        self.spill.as_fd()
     }
 
     /// Where and why the recording was cut, once each time.
@@ -60,15 +86,16 @@ impl Recorder {
         let mut frame = header(&entry).to_vec();
         frame.extend_from_slice(payload);
         // An entry that is no output and does not fit is missed; what follows says that the recording was cut.
-        let _ = disk::append(&self.file, &frame);
+        let _ = append(&self.file, &mut self.closing, &frame);
     }
 
     /// Reads what is there and records it as one entry.
     pub(super) fn take(&mut self, kind: Kind, from: &File) -> Took {
         let mut length = 0;
         let mut took = Took::Some;
-        while length < ROOM {
-            match (&*from).read(&mut self.buffer[HEADER + length..]) {
+        self.spill.begin(kind, self.position);
+        while length < BATCH {
+            match self.spill.read(length, |room| (&*from).read(room)) {
                 Ok(0) => took = Took::Closed,
                 Ok(got) => {
                     length += got;
@@ -86,16 +113,19 @@ impl Recorder {
         took
     }
 
+    /// Records the batch.
     fn record(&mut self, kind: Kind, length: usize) {
         if self.lost > 0 && !self.say_cut() {
             self.lose(length, None);
             return;
         }
-        let (head, payload) = self.buffer[..HEADER + length].split_at_mut(HEADER);
-        let entry = Entry { kind, time: clock::boot_micros(), position: self.position, payload };
-        head.copy_from_slice(&header(&entry));
-        match disk::append(&self.file, &self.buffer[..HEADER + length]) {
-            Ok(()) => self.position += length as u64,
+        let (time, position) = (clock::boot_micros(), self.position);
+        let header = header(&Entry { kind, time, position, payload: self.spill.batch(length) });
+        match append(&self.file, &mut self.closing, self.spill.frame(header, length)) {
+            Ok(()) => {
+                self.position += length as u64;
+                self.spill.done();
+            }
             Err(error) => self.lose(length, Some(&error)),
         }
     }
@@ -105,6 +135,8 @@ impl Recorder {
             self.reason = Some(error.kind());
             self.newly_cut = Some(Cut { offset: self.position, reason: error.to_string() });
         }
+        self.spill.keep(self.position, length);
+        self.spill.done();
         self.lost += length as u64;
         self.position += length as u64;
     }
@@ -121,11 +153,28 @@ impl Recorder {
         };
         let mut frame = header(&entry).to_vec();
         frame.extend_from_slice(payload.as_bytes());
-        let said = disk::append(&self.file, &frame).is_ok();
+        let said = append(&self.file, &mut self.closing, &frame).is_ok();
         if said {
             self.lost = 0;
             self.reason = None;
         }
         said
     }
+}
+
+/// Appends a frame, after what closes one that was torn; if this one is torn too, that is to be closed next.
+fn append(file: &File, torn: &mut Vec<u8>, frame: &[u8]) -> io::Result<()> {
+    while !torn.is_empty() {
+        let written = disk::append_some(file, torn)?;
+        if written == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        torn.drain(..written);
+    }
+    let written = disk::append_some(file, frame)?;
+    if written == frame.len() {
+        return Ok(());
+    }
+    *torn = closing(&frame[..written]);
+    Err(io::ErrorKind::StorageFull.into())
 }

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io;
 
 use abide_core::passage::Passage;
-use abide_core::recording::{Entry, Kind};
+use abide_core::recording::{Entry, Kind, closing};
 use abide_core::screen::{Screen, Told};
 
 use crate::recording::snapshot::Replayed;
 use crate::recording::{Found, Reader};
+use crate::spill::Spill;
 
 /// How many pieces are taken in before anyone else is heard.
 const PIECES_A_TURN: u32 = 4;
@@ -27,6 +28,8 @@ struct Mind {
     replayed: Replayed,
     /// Queries up to here have been answered, by this host or one before it.
     answered: u64,
+    /// How far the output is on record.
+    recorded: u64,
     /// The last number of each client that a guard took, as far as it is on record.
     taken: Vec<(u64, u64)>,
     /// What attached terminals may get of the output.
@@ -37,8 +40,13 @@ impl Follow {
     pub(super) fn new(recording: File) -> io::Result<Self> {
         let sync = recording.try_clone()?;
         let reader = Reader::new(recording, 0)?;
-        let mind =
-            Mind { replayed: Replayed::new(), answered: 0, taken: Vec::new(), passage: Passage::default() };
+        let mind = Mind {
+            replayed: Replayed::new(),
+            answered: 0,
+            recorded: 0,
+            taken: Vec::new(),
+            passage: Passage::default(),
+        };
         Ok(Self { reader, sync, lags: true, mind })
     }
 
@@ -48,6 +56,16 @@ impl Follow {
 
     pub(super) const fn position(&self) -> u64 {
         self.mind.replayed.position
+    }
+
+    /// How far the output is on record.
+    pub(super) const fn recorded(&self) -> u64 {
+        self.mind.recorded
+    }
+
+    /// What closes the last frame of the recording, if whoever wrote it died over it.
+    pub(super) fn torn(&self) -> Vec<u8> {
+        closing(self.reader.unread())
     }
 
     /// The bytes that show the screen on an attaching terminal, without the sequence that is not whole yet:
@@ -87,12 +105,17 @@ impl Follow {
     /// Takes in what was recorded since. True if there was anything.
     pub(super) fn on(
         &mut self,
+        spill: &Spill,
         shown: &mut impl FnMut(&[u8]),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) -> bool {
         let mind = &mut self.mind;
         let mut take = |found: Found<'_>| {
             if let Found::Entry(entry) = found {
+                if entry.position > mind.replayed.position {
+                    // What was shown while the disk was full comes before what was recorded afterwards.
+                    mind.take_spilt(spill, entry.position, shown, answer);
+                }
                 mind.take(&entry, shown, answer);
             }
         };
@@ -105,6 +128,9 @@ impl Follow {
                 break;
             }
             any = true;
+        }
+        if !self.lags {
+            any |= self.mind.take_spilt(spill, u64::MAX, shown, answer);
         }
         any
     }
@@ -126,10 +152,35 @@ impl Mind {
             }
         }
         match entry.kind {
-            Kind::Output | Kind::Errors => shown(&self.passage.pass(entry.payload)),
+            Kind::Output | Kind::Errors => {
+                self.recorded = entry.position + entry.payload.len() as u64;
+                shown(&self.passage.pass(entry.payload));
+            }
             Kind::Input | Kind::Hidden => self.note_taken(entry.payload),
-            Kind::Start | Kind::Answer | Kind::Resize | Kind::Mark | Kind::Cut => {}
+            Kind::Cut => self.recorded = entry.position,
+            Kind::Start | Kind::Answer | Kind::Resize | Kind::Mark => {}
         }
+    }
+
+    /// Takes in what is not on record of the output up to a position. True if there was anything.
+    fn take_spilt(
+        &mut self,
+        spill: &Spill,
+        until: u64,
+        shown: &mut impl FnMut(&[u8]),
+        answer: &mut impl FnMut(u64, Vec<u8>),
+    ) -> bool {
+        let Some((from, mut bytes)) = spill.since(self.replayed.position) else {
+            return false;
+        };
+        bytes.truncate(usize::try_from(until.saturating_sub(from)).unwrap_or(usize::MAX));
+        if bytes.is_empty() {
+            return false;
+        }
+        let recorded = self.recorded;
+        self.take(&Entry { kind: Kind::Output, time: 0, position: from, payload: &bytes }, shown, answer);
+        self.recorded = recorded;
+        true
     }
 
     fn note_taken(&mut self, payload: &[u8]) {

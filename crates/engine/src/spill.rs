@@ -1,0 +1,218 @@
+//! The spill: output that is not on record, in memory that guard and host share. What a guard had read when it
+//! died is recorded by the next one, and what the disk has no room for still reaches the screen.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::fence;
+
+use abide_core::recording::{HEADER, Kind};
+use abide_sys::shared::Shared;
+
+/// How much of what the program wrote becomes one entry.
+pub(crate) const BATCH: usize = 64 * 1024;
+/// How much of what has no room on the disk is kept for the screen.
+const RING: usize = 256 * 1024;
+/// Where the ring begins, behind a batch with its header.
+const RING_AT: usize = HEADER + BATCH;
+/// How often a reader tries to copy the ring while the guard writes to it.
+const TRIES: u32 = 16;
+
+/// The batch: how long it is, which output it is, and whether a read is under way.
+const LENGTH: usize = 0;
+const POSITION: usize = 1;
+const KIND: usize = 2;
+const READING: usize = 3;
+/// The ring: odd while it is written, the position of its end, and how many bytes before that it holds.
+const TURN: usize = 4;
+const END: usize = 5;
+const HELD: usize = 6;
+
+#[derive(Debug)]
+pub(crate) struct Spill {
+    memory: Shared,
+}
+
+/// What a guard left in the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) kind: Kind,
+    pub(crate) position: u64,
+    pub(crate) length: usize,
+    /// It died within a read: what that brought is not known.
+    pub(crate) reading: bool,
+}
+
+impl Spill {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self { memory: Shared::new(RING_AT + RING)? })
+    }
+
+    pub(crate) fn of(fd: OwnedFd) -> io::Result<Self> {
+        Ok(Self { memory: Shared::of(fd, RING_AT + RING)? })
+    }
+
+    /// A new batch of the output that comes at this position.
+    pub(crate) fn begin(&self, kind: Kind, position: u64) {
+        self.put(LENGTH, 0);
+        self.put(KIND, u64::from(kind as u8));
+        self.put(POSITION, position);
+    }
+
+    /// Lets `read` add to the batch behind its first `length` bytes. Gives what it answered.
+    pub(crate) fn read(
+        &mut self,
+        length: usize,
+        read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.put(READING, 1);
+        let got = read(&mut self.memory.bytes_mut()[HEADER + length..RING_AT]);
+        if let Ok(got) = got {
+            self.put(LENGTH, (length + got) as u64);
+        }
+        self.put(READING, 0);
+        got
+    }
+
+    /// The batch as it is to be recorded.
+    pub(crate) fn batch(&mut self, length: usize) -> &mut [u8] {
+        &mut self.memory.bytes_mut()[HEADER..HEADER + length]
+    }
+
+    /// The batch behind its header: a whole frame.
+    pub(crate) fn frame(&mut self, header: [u8; HEADER], length: usize) -> &[u8] {
+        let bytes = self.memory.bytes_mut();
+        bytes[..HEADER].copy_from_slice(&header);
+        &bytes[..HEADER + length]
+    }
+
+    /// The batch is on record, or kept.
+    pub(crate) fn done(&self) {
+        self.put(LENGTH, 0);
+    }
+
+    /// Keeps the batch for the screen, as there is no room for it on the disk.
+    pub(crate) fn keep(&mut self, position: u64, length: usize) {
+        let turn = self.get(TURN);
+        let follows = self.get(END) == position;
+        self.put(TURN, turn | 1);
+        fence(Release);
+        let (batch, ring) = self.memory.bytes_mut().split_at_mut(RING_AT);
+        for (at, &byte) in (position..).zip(&batch[HEADER..HEADER + length]) {
+            ring[(at % RING as u64) as usize] = byte;
+        }
+        let held = if follows { self.get(HELD) } else { 0 };
+        self.put(HELD, (held + length as u64).min(RING as u64));
+        self.put(END, position + length as u64);
+        self.put(TURN, (turn | 1) + 1);
+    }
+
+    /// What is kept of the output behind a position, and where that begins: later if not all of it is kept.
+    pub(crate) fn since(&self, position: u64) -> Option<(u64, Vec<u8>)> {
+        for _ in 0..TRIES {
+            let turn = self.get(TURN);
+            let (end, held) = (self.get(END), self.get(HELD));
+            if turn % 2 == 1 {
+                std::thread::yield_now();
+                continue;
+            }
+            if end <= position {
+                return None;
+            }
+            let from = position.max(end.saturating_sub(held));
+            let (first, length) = ((from % RING as u64) as usize, (end - from) as usize);
+            let behind = length.min(RING - first);
+            let mut bytes = self.memory.copy(RING_AT + first..RING_AT + first + behind);
+            bytes.extend(self.memory.copy(RING_AT..RING_AT + length - behind));
+            fence(Acquire);
+            if self.get(TURN) == turn {
+                return Some((from, bytes));
+            }
+        }
+        // It is written faster than it can be read; the next nudge comes soon.
+        None
+    }
+
+    /// What a guard that is dead had read and not recorded.
+    pub(crate) fn left(&self) -> Left {
+        let length = usize::try_from(self.get(LENGTH)).unwrap_or(0).min(BATCH);
+        let kind = u8::try_from(self.get(KIND)).ok().and_then(Kind::from_byte).unwrap_or(Kind::Output);
+        Left { kind, position: self.get(POSITION), length, reading: self.get(READING) == 1 }
+    }
+
+    fn put(&self, word: usize, value: u64) {
+        self.memory.word(word).store(value, Release);
+    }
+
+    fn get(&self, word: usize) -> u64 {
+        self.memory.word(word).load(Acquire)
+    }
+}
+
+impl AsFd for Spill {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.memory.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(spill: &mut Spill, position: u64, bytes: &[u8]) {
+        spill.begin(Kind::Output, position);
+        let read = spill.read(0, |room| {
+            room[..bytes.len()].copy_from_slice(bytes);
+            Ok(bytes.len())
+        });
+        spill.keep(position, read.unwrap());
+        spill.done();
+    }
+
+    #[test]
+    fn what_was_read_outlives_whoever_read_it() {
+        let mut guard = Spill::new().unwrap();
+        guard.begin(Kind::Errors, 70);
+        for piece in [&b"one "[..], b"two"] {
+            let length = guard.left().length;
+            let read = guard.read(length, |room| {
+                room[..piece.len()].copy_from_slice(piece);
+                Ok(piece.len())
+            });
+            assert_eq!(read.unwrap(), piece.len());
+        }
+        let mut next = Spill::of(guard.as_fd().try_clone_to_owned().unwrap()).unwrap();
+        drop(guard);
+        assert_eq!(next.left(), Left { kind: Kind::Errors, position: 70, length: 7, reading: false });
+        assert_eq!(next.batch(7), b"one two");
+        next.done();
+        assert_eq!(next.left().length, 0);
+    }
+
+    #[test]
+    fn the_screen_gets_what_the_disk_has_no_room_for() {
+        let mut guard = Spill::new().unwrap();
+        let host = Spill::of(guard.as_fd().try_clone_to_owned().unwrap()).unwrap();
+        assert_eq!(host.since(0), None);
+        kept(&mut guard, 100, b"abc");
+        kept(&mut guard, 103, b"def");
+        assert_eq!(host.since(100), Some((100, b"abcdef".to_vec())));
+        assert_eq!(host.since(104), Some((104, b"ef".to_vec())));
+        assert_eq!(host.since(106), None);
+        assert_eq!(host.since(7), Some((100, b"abcdef".to_vec())), "what came before is not there");
+        kept(&mut guard, 500, b"later");
+        assert_eq!(host.since(106), Some((500, b"later".to_vec())), "between them the disk had room");
+    }
+
+    #[test]
+    fn of_more_than_there_is_room_for_the_latest_is_kept() {
+        let mut guard = Spill::new().unwrap();
+        let all: Vec<u8> = (0..RING + 3 * BATCH).map(|n| (n % 251) as u8).collect();
+        for (number, piece) in all.chunks(BATCH / 2 + 1).enumerate() {
+            kept(&mut guard, (number * (BATCH / 2 + 1)) as u64, piece);
+        }
+        let (from, bytes) = guard.since(0).unwrap();
+        assert_eq!(from as usize, all.len() - RING);
+        assert!(bytes == all[all.len() - RING..]);
+    }
+}
