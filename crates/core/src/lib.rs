@@ -6,6 +6,7 @@ pub mod failure;
 pub mod guard;
 pub mod id;
 pub mod identity;
+pub mod keyframe;
 pub mod moment;
 pub mod passage;
 pub mod plain;

@@ -131,6 +131,12 @@ impl Screen {
         self.term.pages.alternate
     }
 
+    /// The bytes of a sequence or character that is not whole yet.
+    #[must_use]
+    pub fn unfinished(&self) -> Vec<u8> {
+        self.parser.unfinished()
+    }
+
     #[must_use]
     pub fn title(&self) -> &str {
         &self.term.titles.current.window

@@ -20,6 +20,7 @@ use abide_sys::signal::{self, Signals};
 use abide_sys::{clock, sock, spawn};
 
 use crate::guard::handover::{self, Handover};
+use crate::recording::keyframes;
 use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
@@ -94,7 +95,7 @@ impl Host {
             held: [waiters, first, last, pidfd],
             generation,
             spill: Spill::of(spill)?,
-            follow: Follow::new(dir.recording()?)?,
+            follow: Follow::new(&dir)?,
             dir,
             clients: Clients::new(generation),
             flush_at: None,
@@ -135,6 +136,7 @@ impl Host {
             }
             self.flush_if_due();
         }
+        self.follow.keep(&self.dir, keyframes::AT_THE_END);
         self.follow.flush();
         let _ = self.evidence.sync();
     }
@@ -222,6 +224,7 @@ impl Host {
         for answer in answers {
             self.tell_guard(&answer);
         }
+        self.follow.keep(&self.dir, keyframes::EVERY);
         if read && self.flush_at.is_none() {
             self.flush_at = Some(clock::now().boot.saturating_add(FLUSH_MS));
         }

@@ -1,12 +1,13 @@
 //! Reading a recording: as it grows, entry by entry, with whatever is damaged located and passed over.
 
+pub(crate) mod keyframes;
 pub(crate) mod logs;
 pub(crate) mod snapshot;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use abide_core::recording::{Entry, LONGEST, Next, next, next_at_end};
+use abide_core::recording::{Entry, HEADER, LONGEST, Next, next, next_at_end};
 
 /// How much is read at once.
 const PIECE: usize = 256 * 1024;
@@ -29,6 +30,8 @@ pub struct Reader {
     buffer: Vec<u8>,
     /// The file's offset of the buffer's beginning.
     offset: u64,
+    /// Where the last entry that was given begins, and its header.
+    behind: Option<(u64, [u8; HEADER])>,
 }
 
 impl Reader {
@@ -38,13 +41,18 @@ impl Reader {
     /// If the file has no such place.
     pub fn new(mut file: File, offset: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(offset))?;
-        Ok(Self { file, buffer: Vec::new(), offset })
+        Ok(Self { file, buffer: Vec::new(), offset, behind: None })
     }
 
     /// The offset behind the last entry that was given.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Where the last entry that was given begins, and its header.
+    pub(crate) const fn behind(&self) -> Option<(u64, [u8; HEADER])> {
+        self.behind
     }
 
     /// What was read and is not the whole of an entry yet.
@@ -85,6 +93,7 @@ impl Reader {
             let look = if at_end { next_at_end(bytes) } else { next(bytes) };
             let length = match look {
                 Next::Entry(entry, length) => {
+                    self.behind = bytes.first_chunk().map(|header| (self.offset + taken as u64, *header));
                     found(Found::Entry(entry));
                     length
                 }

@@ -20,6 +20,7 @@ const OUTCOME: &str = "outcome";
 const ALIVE: &str = "alive";
 const SOCKET: &str = "socket";
 const RECORDING: &str = "recording";
+const KEYFRAMES: &str = "keyframes";
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
 

@@ -9,6 +9,7 @@ mod killed;
 mod launcher;
 mod namespaces;
 mod orders;
+mod screens;
 mod statuses;
 mod stopped;
 mod typing;

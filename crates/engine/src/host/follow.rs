@@ -7,9 +7,11 @@ use abide_core::passage::Passage;
 use abide_core::recording::{Entry, Kind, closing};
 use abide_core::screen::{Screen, Told};
 
+use crate::recording::keyframes::{Keyframer, Point};
 use crate::recording::snapshot::Replayed;
 use crate::recording::{Found, Reader};
 use crate::spill::Spill;
+use crate::store::SessionDir;
 
 /// How many pieces are taken in before anyone else is heard.
 const PIECES_A_TURN: u32 = 4;
@@ -21,6 +23,7 @@ pub(super) struct Follow {
     sync: File,
     lags: bool,
     mind: Mind,
+    keyframer: Keyframer,
 }
 
 /// What the recording makes of a host.
@@ -37,17 +40,17 @@ struct Mind {
 }
 
 impl Follow {
-    pub(super) fn new(recording: File) -> io::Result<Self> {
+    /// Goes on from the last keyframe that a host before this one left.
+    pub(super) fn new(dir: &SessionDir) -> io::Result<Self> {
+        let recording = dir.recording()?;
         let sync = recording.try_clone()?;
-        let reader = Reader::new(recording, 0)?;
-        let mind = Mind {
-            replayed: Replayed::new(),
-            answered: 0,
-            recorded: 0,
-            taken: Vec::new(),
-            passage: Passage::default(),
-        };
-        Ok(Self { reader, sync, lags: true, mind })
+        let Point { offset, replayed, taken } = Point::latest(dir, &recording, |_| true);
+        let reader = Reader::new(recording, offset)?;
+        let mut passage = Passage::default();
+        // Only what is not whole is held back; all that is, was shown before.
+        let _ = passage.pass(&replayed.screen.unfinished());
+        let mind = Mind { answered: 0, recorded: replayed.position, replayed, taken, passage };
+        Ok(Self { reader, sync, lags: true, mind, keyframer: Keyframer::new(offset) })
     }
 
     pub(super) const fn screen(&self) -> &Screen {
@@ -100,6 +103,13 @@ impl Follow {
     pub(super) fn flush(&self) {
         // A disk that fails is noticed by the guard's next write.
         let _ = self.sync.sync_data();
+    }
+
+    /// Keeps the screen for the next host, if enough was taken in since that was done last.
+    pub(super) fn keep(&mut self, dir: &SessionDir, apart: u64) {
+        if self.keyframer.is_due(apart, &self.reader) {
+            self.keyframer.add(dir, &self.reader, &self.mind.replayed, &self.mind.taken);
+        }
     }
 
     /// Takes in what was recorded since. True if there was anything.

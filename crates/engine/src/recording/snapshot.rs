@@ -11,6 +11,7 @@ use abide_core::wire::ToClient;
 use abide_sys::{clock, poll};
 
 use crate::client::Client;
+use crate::recording::keyframes::Point;
 use crate::recording::{Found, Reader};
 use crate::store::{Home, SessionDir};
 use crate::truth::Session;
@@ -76,8 +77,9 @@ fn ask(dir: SessionDir) -> Option<Snapshot> {
 }
 
 fn replay(dir: &SessionDir, source: Source) -> std::io::Result<Snapshot> {
-    let mut reader = Reader::new(dir.recording()?, 0)?;
-    let mut replayed = Replayed::new();
+    let recording = dir.recording()?;
+    let Point { offset, mut replayed, .. } = Point::latest(dir, &recording, |_| true);
+    let mut reader = Reader::new(recording, offset)?;
     let mut take = |found: Found<'_>| {
         if let Found::Entry(entry) = found {
             let _ = replayed.take(&entry);
@@ -93,11 +95,13 @@ fn replay(dir: &SessionDir, source: Source) -> std::io::Result<Snapshot> {
 pub(crate) struct Replayed {
     pub(crate) screen: Screen,
     pub(crate) position: u64,
+    /// When the last of its output came, in microseconds of boot time.
+    pub(crate) time: u64,
 }
 
 impl Replayed {
     pub(crate) fn new() -> Self {
-        Self { screen: Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK), position: 0 }
+        Self { screen: Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK), position: 0, time: 0 }
     }
 
     /// Takes the next entry, and gives what the program told beside the screen, at positions of its output.
@@ -117,6 +121,7 @@ impl Replayed {
                     notice.at = entry.position + (notice.at - fed);
                 }
                 self.position = entry.position + entry.payload.len() as u64;
+                self.time = entry.time;
                 return notices;
             }
             Kind::Resize => {

@@ -10,7 +10,7 @@ use abide_core::evidence::{Fact, Role, Witness};
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::sock;
 
-use super::{ALIVE, EVIDENCE, OUTCOME, RECORDING, Reading, SOCKET, Writer, log};
+use super::{ALIVE, EVIDENCE, KEYFRAMES, OUTCOME, RECORDING, Reading, SOCKET, Writer, log};
 
 const NEXT: &str = "next";
 const RESULT: &str = "result.toml";
@@ -148,6 +148,16 @@ impl SessionDir {
     /// If there is none that may be read.
     pub fn recording(&self) -> std::io::Result<File> {
         self.dir.read(RECORDING)
+    }
+
+    /// The keyframes, to read.
+    pub(crate) fn keyframes(&self) -> std::io::Result<File> {
+        self.dir.read(KEYFRAMES)
+    }
+
+    /// The keyframes, to add to; made if there are none.
+    pub(crate) fn append_keyframes(&self) -> std::io::Result<File> {
+        self.dir.ensure_log(KEYFRAMES)
     }
 
     /// The open directory, to hand to a guard.
