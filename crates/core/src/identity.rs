@@ -227,8 +227,11 @@ fn place(want: &Identity, here: &Here) -> Result<(), Liveness> {
         (Some(recorded), Some(ours)) if recorded != ours => {
             return Err(Liveness::Unknown(Doubt::OtherMachine));
         }
-        // Containers may be given boot ids of their own, so across pid namespaces another id is no reboot.
-        (Some(_), Some(_)) if want.boot != boot && here.pid_ns == Some(want.pid_ns) => {
+        // Containers may be given boot ids of their own, so across pid namespaces another id is no reboot. The
+        // device that namespaces are on may have another number after one.
+        (Some(_), Some(_))
+            if want.boot != boot && here.pid_ns.is_some_and(|ns| ns.ino == want.pid_ns.ino) =>
+        {
             return Err(Liveness::Dead(Death::Reboot));
         }
         (Some(_), Some(_)) if want.boot != boot => return Err(Liveness::Unknown(Doubt::OtherPidNamespace)),

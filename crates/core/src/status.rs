@@ -92,7 +92,7 @@ statuses! {
     //                        act ter com sto liv off col des
     Starting   "starting"   [ 1   0   0   1   1   0   0   0 ] "launched, program not yet started",
     Running    "running"    [ 1   0   1   1   1   0   0   0 ] "program provably alive and served",
-    Unattended "unattended" [ 1   0   0   1   0   1   0   0 ] "program provably alive, no host or guard serves it",
+    Unattended "unattended" [ 1   0   0   1   0   1   0   0 ] "program or its agent provably alive, no host or guard serves it",
     Exiting    "exiting"    [ 1   0   0   0   1   0   0   0 ] "program gone, its guard or host still finishing",
     Exited     "exited"     [ 0   1   0   0   0   1   1   0 ] "over, outcome observed",
     Failed     "failed"     [ 0   1   0   0   0   1   1   0 ] "never ran",

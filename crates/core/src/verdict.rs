@@ -11,7 +11,7 @@ pub use outcome::Codes;
 
 use crate::evidence::fold::{Evidence, Told};
 use crate::evidence::{Closing, How, Outcome};
-use crate::identity::{Doubt, Identity, Liveness};
+use crate::identity::{Doubt, FileId, Identity, Liveness};
 use crate::moment::Moment;
 use crate::status::Status;
 
@@ -31,13 +31,35 @@ pub struct Now {
     pub at: Moment,
     /// The first digits of the boot id; boot-time clocks of other boots are not compared.
     pub boot: u32,
+    /// Nor are those of other time namespaces.
+    pub time_ns: Option<FileId>,
 }
 
 impl Now {
     /// An instant of the past, of which only wall time is known.
     #[must_use]
     pub const fn past(wall: i64) -> Self {
-        Self { at: Moment { wall, boot: 0 }, boot: 0 }
+        Self { at: Moment { wall, boot: 0 }, boot: 0, time_ns: None }
+    }
+
+    /// Whether the boot-time clock of a fact is the one of this instant. All witnesses but the launcher's program
+    /// and its hooks live where the guard does.
+    #[must_use]
+    pub fn shares_clock<T>(self, evidence: &Evidence, told: &Told<T>) -> bool {
+        let guard = evidence.helpers.guarded.as_ref().map(|told| told.body.guard);
+        let adopted = evidence.beginning.adopted.as_ref().map(|told| told.body.program);
+        let theirs = guard.or(adopted).and_then(|witness| witness.time_ns);
+        told.witness.boot == self.boot && theirs == self.time_ns
+    }
+
+    /// How long ago something was told: by the boot-time clock where that is the same, else by wall time.
+    #[must_use]
+    pub fn ms_since<T>(self, evidence: &Evidence, told: &Told<T>) -> u64 {
+        if self.shares_clock(evidence, told) {
+            self.at.since(told.at)
+        } else {
+            u64::try_from(self.at.wall.saturating_sub(told.at.wall)).unwrap_or(0)
+        }
     }
 
     /// Who says what became of the processes: the kernel speaks only of the present.
@@ -124,7 +146,7 @@ rules! {
     Served         "served"          Running    Served         None, "the program is alive and served",
     Vouched        "vouched"         Running    CannotTell     None, "the program cannot be seen from here; a living guard or host has recorded no end",
     Unserved       "unserved"        Unattended ServiceUnclear None, "the program is alive, guard and host are dead",
-    AgentLives     "agent_lives"     Unattended ServiceUnclear None, "the program is dead, but the agent that it started works on an open turn",
+    AgentLives     "agent_lives"     Unattended EndUnclear     None, "the program is dead, but the agent of its open turn is alive",
     Finishing      "finishing"       Exiting    EndUnclear     None, "the program is dead, a living guard or host has yet to record how it ended",
     NeverRan       "never_ran"       Failed     Damaged        Some(Closing::NeverRan), "its guard died before the program could start",
     AllDead        "all_dead"        Lost       Damaged        Some(Closing::Lost), "program, guard and host are dead and no end is on record",
@@ -137,10 +159,11 @@ rules! {
 
 impl Rule {
     /// Nothing that can still happen would tell how the session ended: its record is damaged and nobody lives
-    /// who could add to it.
+    /// who could add to it. What could not be read just now may be read later.
     #[must_use]
-    pub fn is_beyond_telling(self) -> bool {
-        self == Self::NoBeginning || self == Self::Damaged
+    pub fn is_beyond_telling(self, evidence: &Evidence) -> bool {
+        let passes = evidence.record.damage.iter().any(|damage| damage.flaw.passes());
+        (self == Self::NoBeginning || self == Self::Damaged) && !passes
     }
 }
 
@@ -305,7 +328,9 @@ fn uptime(evidence: &Evidence, seen: &Seen, now: Now) -> Option<u64> {
             Some(resources) => Some(resources.wall_ms),
             None => (ended.witness.boot == started.witness.boot).then(|| ended.at.since(started.at)),
         },
-        None if seen.program.is_alive() && started.witness.boot == now.boot => Some(now.at.since(started.at)),
+        None if seen.program.is_alive() && now.shares_clock(evidence, started) => {
+            Some(now.at.since(started.at))
+        }
         None => None,
     }
 }
@@ -346,7 +371,7 @@ pub fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Gr
 fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
     let (beginning, closing, helpers) = (&evidence.beginning, &evidence.closing, &evidence.helpers);
     let mut grounds = Vec::new();
-    let mut cite = |ground: Option<Ground>| grounds.extend(ground);
+    let mut cite = |ground: Option<(u64, Ground)>| grounds.extend(ground);
     cite(ground(&beginning.launched, "launched", |b| format!("launched {}", b.argv.join(" "))));
     cite(ground(&beginning.adopted, "adopted", |b| format!("adopted process {}", b.program.pid)));
     cite(ground(&helpers.guarded, "guarded", |b| format!("guard {} took over", b.guard.pid)));
@@ -355,6 +380,9 @@ fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
     }));
     cite(ground(&beginning.started, "started", |b| format!("program {} runs {}", b.program.pid, b.image)));
     cite(ground(&beginning.image, "image_changed", |b| format!("the program became {}", b.image)));
+    let turn = &evidence.work.turn;
+    let open = if evidence.work.turn_closed { &None } else { turn };
+    cite(ground(open, "turn_opened", |b| format!("turn {} was opened and is not closed", b.turn)));
     cite(ground(&closing.stop_asked, "stop_asked", |b| format!("{} asked it to stop", b.by)));
     cite(ground(&closing.exec_failed, "exec_failed", |b| {
         format!("exec of {} failed with errno {}", b.path, b.errno)
@@ -366,15 +394,12 @@ fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
     }));
     cite(ground(&closing.removing, "removing", |()| "removal began".to_owned()));
     cite(ground(&closing.removed, "removed", |()| "removed".to_owned()));
-    grounds.sort_by_key(|ground| ground.at.wall);
-    grounds
+    grounds.sort_by_key(|&(order, _)| order);
+    grounds.into_iter().map(|(_, ground)| ground).collect()
 }
 
-fn ground<T>(told: &Option<Told<T>>, fact: &str, says: impl Fn(&T) -> String) -> Option<Ground> {
-    told.as_ref().map(|told| Ground {
-        fact: fact.to_owned(),
-        witness: told.witness.to_string(),
-        at: told.at,
-        says: says(&told.body),
-    })
+fn ground<T>(told: &Option<Told<T>>, fact: &str, says: impl Fn(&T) -> String) -> Option<(u64, Ground)> {
+    let told = told.as_ref()?;
+    let (witness, says) = (told.witness.to_string(), says(&told.body));
+    Some((told.order, Ground { fact: fact.to_owned(), witness, at: told.at, says }))
 }

@@ -3,6 +3,7 @@
 
 mod again;
 mod birth;
+mod end;
 pub(crate) mod handover;
 mod link;
 mod recorder;
@@ -14,8 +15,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{
-    Body, Cause, Drained, Ended, Fact, How, Marked, Noted, Observer, Outcome, Resources, Signalled, Started,
-    StopAsked,
+    Body, Cause, Drained, How, Marked, Noted, Observer, Outcome, Resources, Signalled, Started, StopAsked,
 };
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
@@ -25,7 +25,6 @@ use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
 use abide_sys::{clock, pty, reap, tty};
 
-use crate::declared;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 use link::{Ask, Link};
@@ -357,20 +356,6 @@ impl Keeper {
         if let Some(cut) = self.recorder.newly_cut() {
             self.note(Body::Cut(cut));
         }
-    }
-
-    /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
-    fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
-        let declared = declared::left_by_program(&self.dir).map(Body::Declared);
-        let survivors = tree::left(&self.truth);
-        let ended = Ended { outcome, resources, survivors };
-        let at = clock::now();
-        let bodies = declared.into_iter().chain([Body::Ended(Box::new(ended))]);
-        let facts: Vec<Fact> =
-            (1..).zip(bodies).map(|(ahead, body)| self.evidence.draft(at, ahead, body)).collect();
-        let in_slot = self.dir.fill_slot(&facts).is_ok();
-        let in_log = facts.into_iter().all(|fact| self.evidence.add(at, fact.body).is_ok());
-        in_slot || in_log
     }
 
     fn note_signal(&mut self, number: i32, pids: Vec<u32>) {

@@ -91,8 +91,8 @@ impl Sessions {
             return Ok(Vec::new());
         };
         let mut sessions = ask_all(&self.truth, home, &home.ids()?);
-        let boot = self.truth.now().boot;
-        sessions.sort_by_cached_key(|s| (std::cmp::Reverse(s.recency(boot)), s.id.clone()));
+        let now = self.truth.now();
+        sessions.sort_by_cached_key(|s| (std::cmp::Reverse(s.recency(now)), s.id.clone()));
         Ok(sessions)
     }
 
@@ -321,7 +321,13 @@ impl Session {
     /// It has ended, or nothing that can still happen would tell how.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.verdict.status.is_terminal() || self.verdict.rule.is_beyond_telling()
+        self.verdict.status.is_terminal() || self.is_beyond_telling()
+    }
+
+    /// It has not ended as far as anyone knows, and nothing that can still happen would tell.
+    #[must_use]
+    pub fn is_beyond_telling(&self) -> bool {
+        self.verdict.rule.is_beyond_telling(&self.evidence)
     }
 
     /// Its program or its agent is alive, or a living guard or host still works for it.
@@ -350,11 +356,16 @@ impl Session {
     }
 
     /// Orders sessions by their launch: those of this boot by its clock, which nobody can set, after all others.
-    fn recency(&self, boot: u32) -> (bool, i64) {
-        let launched = self.evidence.beginning.launched.as_ref();
-        match launched.filter(|told| told.witness.boot == boot && boot != 0) {
-            Some(told) => (true, told.at.boot.cast_signed()),
-            None => (false, self.launched_at()),
+    fn recency(&self, now: Now) -> (bool, i64) {
+        let beginning = &self.evidence.beginning;
+        let launched =
+            beginning.launched.as_ref().map(|told| (now.shares_clock(&self.evidence, told), told.at));
+        let adopted =
+            || beginning.adopted.as_ref().map(|told| (now.shares_clock(&self.evidence, told), told.at));
+        match launched.or_else(adopted) {
+            Some((true, at)) => (true, at.boot.cast_signed()),
+            Some((false, at)) => (false, at.wall),
+            None => (false, 0),
         }
     }
 

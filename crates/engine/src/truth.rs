@@ -109,7 +109,8 @@ impl Truth {
     /// This instant, as verdicts want it.
     #[must_use]
     pub fn now(&self) -> Now {
-        Now { at: clock::now(), boot: self.here().boot.map_or(0, |boot| boot.short()) }
+        let boot = self.here().boot.map_or(0, |boot| boot.short());
+        Now { at: clock::now(), boot, time_ns: self.here().time_ns }
     }
 
     /// What is true of a session now.
@@ -222,8 +223,12 @@ impl Default for Truth {
     }
 }
 
-/// In a copy of a session nobody records the end of the original.
+/// In a copy of a session that was not over nobody records the end of the original.
 fn note_copy(evidence: &mut Evidence, file: Option<&File>) {
+    let closing = &evidence.closing;
+    if closing.sealed.is_some() || closing.removing.is_some() {
+        return;
+    }
     let recorded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
     let found = file.and_then(|file| disk::file_id(file).ok());
     // Devices get other numbers at a reboot, inodes do not.
@@ -246,7 +251,7 @@ fn ask(evidence: &Evidence, file: Option<&File>, holder: Holder) -> Lock {
 fn unopened(untrusted: &Untrusted) -> Damage {
     let flaw = match untrusted {
         Untrusted::NotADirectory | Untrusted::Foreign(_) | Untrusted::Open(_) => Flaw::Untrusted,
-        Untrusted::NotThere => Flaw::Empty,
+        Untrusted::NotThere => Flaw::Gone,
         Untrusted::Io(error) => Flaw::Unreadable(error.raw_os_error().unwrap_or(0)),
     };
     Damage { offset: 0, length: 0, flaw }

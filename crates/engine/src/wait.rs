@@ -29,6 +29,8 @@ pub(crate) fn wait(
     until: Until,
     cap_ms: Option<u64>,
 ) -> Vec<Session> {
+    // Each session that is waited for takes a descriptor or two.
+    poll::make_room_for_descriptors();
     let deadline = cap_ms.map(|ms| clock::now().boot.saturating_add(ms));
     let mut watches: Vec<Watch> = ids.iter().map(|id| Watch::new(truth, home, id)).collect();
     loop {

@@ -60,11 +60,12 @@ pub fn give_back(file: &File, holder: Holder) {
 /// Asks whether anyone holds the lock, without disturbing anyone.
 #[must_use]
 pub fn ask(file: &File, holder: Holder) -> Lock {
-    let mut range = range(holder);
-    match fcntl(file, libc::F_OFD_GETLK, &mut range) {
-        Ok(()) if range.l_type != libc::F_UNLCK as libc::c_short => Lock::Held,
-        Ok(()) | Err(_) => Lock::Silent,
-    }
+    let mut found = range(holder);
+    let asked = fcntl(file, libc::F_OFD_GETLK, &mut found);
+    // Anyone may lock all of the file in another way; only a guard's or a host's lock is of this form.
+    let of_its_form = found.l_type == libc::F_WRLCK as libc::c_short
+        && (found.l_start, found.l_len, found.l_pid) == (holder.offset(), 1, -1);
+    if asked.is_ok() && of_its_form { Lock::Held } else { Lock::Silent }
 }
 
 const fn range(holder: Holder) -> libc::flock {

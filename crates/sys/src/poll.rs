@@ -3,6 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// A descriptor and what is awaited of it.
 #[derive(Debug, Clone, Copy)]
@@ -55,4 +56,11 @@ pub fn wait(interests: &[Interest<'_>], timeout_ms: Option<u64>) -> Vec<Ready> {
 pub fn readable(fds: &[BorrowedFd<'_>], timeout_ms: Option<u64>) -> Vec<bool> {
     let interests: Vec<_> = fds.iter().map(|fd| Interest::reading(*fd)).collect();
     wait(&interests, timeout_ms).iter().map(|ready| ready.read).collect()
+}
+
+/// Lets this process hold as many descriptors as it may. For one that starts no others: they would inherit it.
+pub fn make_room_for_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where that is not allowed, there is as much room as before.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }

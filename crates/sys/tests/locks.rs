@@ -11,6 +11,7 @@ use abide_testkit::deadline::until;
 use abide_testkit::namespace::{drill, inside, start_drill};
 use abide_testkit::observer::Doomed;
 use abide_testkit::{Ending, Observer, Running, ScratchDir, bin};
+use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::Signal;
 
 /// A file, and a process that holds the guard's lock on it and then does some steps.
@@ -130,6 +131,19 @@ fn a_lock_that_is_given_back_is_free_although_a_fork_still_has_its_file_open() {
     drop(file);
     assert_eq!(ask(&path, Holder::Sealer), Lock::Silent);
     drop(inherited);
+}
+
+#[test]
+fn a_lock_of_another_kind_is_nobody_s_life() {
+    let scratch = ScratchDir::new();
+    let path = scratch.file("evidence", "");
+    let file = File::options().read(true).write(true).open(&path).unwrap();
+    for operation in [FlockOperation::NonBlockingLockShared, FlockOperation::NonBlockingLockExclusive] {
+        fcntl_lock(&file, operation).unwrap();
+        for holder in [Holder::Guard, Holder::Host] {
+            assert_eq!(ask(&path, holder), Lock::Silent, "someone locked all of the file");
+        }
+    }
 }
 
 #[test]

@@ -290,7 +290,7 @@ pub fn launch(id: &str, program: &Identity) -> Launched {
 
 fn ended(how: How) -> Body {
     let outcome = Outcome { how, observed_by: Some(Observer::Guard), cause: None };
-    Body::Ended(Box::new(Ended { outcome, resources: None, survivors: Vec::new() }))
+    Body::Ended(Box::new(Ended { outcome, resources: None, survivors: Vec::new(), more_survivors: 0 }))
 }
 
 /// A process that lives as long as the value does, and does nothing.

@@ -89,12 +89,11 @@ fn processes(lines: &mut Lines, view: &SessionView<'_>) {
 }
 
 fn process(process: &ProcessView) -> String {
-    let Some(pid) = process.pid else {
-        return "not on record".to_owned();
-    };
-    match process.qualifier {
-        Some(qualifier) => format!("{pid} {}, {qualifier}", process.liveness),
-        None => format!("{pid} {}", process.liveness),
+    match (process.pid, process.qualifier) {
+        (Some(pid), Some(qualifier)) => format!("{pid} {}, {qualifier}", process.liveness),
+        (Some(pid), None) => format!("{pid} {}", process.liveness),
+        (None, Some(qualifier)) => format!("{}, {qualifier}", process.liveness),
+        (None, None) => "not on record".to_owned(),
     }
 }
 

@@ -101,17 +101,11 @@ pub(crate) const fn tone(session: &Session) -> Tone {
 /// How long ago it was started, or launched if it never was. By the boot-time clock where that is comparable.
 pub(crate) fn started(session: &Session) -> Option<String> {
     let beginning = &session.evidence.beginning;
-    let started = beginning.started.as_ref().map(|told| (told.witness, told.at));
-    let launched = || beginning.launched.as_ref().map(|told| (told.witness, told.at));
-    let adopted = || beginning.adopted.as_ref().map(|told| (told.witness, told.at));
-    let (witness, at) = started.or_else(launched).or_else(adopted)?;
-    let now = session.asked;
-    let ms = if witness.boot == now.boot {
-        now.at.since(at)
-    } else {
-        u64::try_from(now.at.wall.saturating_sub(at.wall)).unwrap_or(0)
-    };
-    Some(time::ago(ms))
+    let (evidence, now) = (&session.evidence, session.asked);
+    let started = beginning.started.as_ref().map(|told| now.ms_since(evidence, told));
+    let launched = || beginning.launched.as_ref().map(|told| now.ms_since(evidence, told));
+    let adopted = || beginning.adopted.as_ref().map(|told| now.ms_since(evidence, told));
+    started.or_else(launched).or_else(adopted).map(time::ago)
 }
 
 /// The command as it could be typed.

@@ -35,7 +35,7 @@ pub(crate) struct WaitedView<'a> {
     id: &'a str,
     ended: bool,
     status: StatusName,
-    /// Whether its program, or its guard that still finishes it, is provably alive; null if that is unknown.
+    /// Whether its program, its agent, or its guard that still finishes it, is provably alive; null if that is unknown.
     alive: Option<bool>,
     /// The declared code, else an observed exit code.
     exit_code: Option<u8>,
@@ -85,6 +85,9 @@ impl<'a> WaitedView<'a> {
 fn hint(session: &Session, alive: bool, cap: Option<&str>) -> String {
     let cap = cap.map(|cap| format!("--cap {cap} ")).unwrap_or_default();
     let again = format!("abide wait {cap}{}", session.id);
+    if session.is_beyond_telling() {
+        return format!("`abide why {}` shows what is damaged; waiting longer changes nothing", session.id);
+    }
     if alive {
         return format!("this is healthy: the session is alive and goes on; wait again with `{again}`");
     }

@@ -1,6 +1,6 @@
 //! What all these tests share: a home, sessions in it, and who knows the truth about their processes.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -155,6 +155,11 @@ impl Gate {
     pub(crate) fn new(path: &str) -> Self {
         mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR).expect("there is room");
         Self(path.to_owned())
+    }
+
+    /// Keeps it from ending for those who read from it.
+    pub(crate) fn hold(&self) -> File {
+        OpenOptions::new().read(true).write(true).open(&self.0).expect("it is there")
     }
 
     pub(crate) fn open(&self) {

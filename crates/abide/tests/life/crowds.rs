@@ -14,7 +14,7 @@ use abide_testkit::deadline::until;
 use abide_testkit::{Ending, Ran, Running};
 use rustix::process::Signal;
 
-use crate::common::{World, agent, data};
+use crate::common::{Life, World, agent, data};
 
 /// Whether a process waits on the end of a session.
 fn waits(process: &Running) -> bool {
@@ -131,4 +131,19 @@ fn a_flood_of_output_is_recorded_to_the_last_byte() {
     let drained = world.told(&id, "drained");
     assert_eq!(drained[0]["bytes"], BYTES + BYTES / 64, "{drained:?}");
     check_flood(&world, &id, BYTES);
+}
+
+#[test]
+fn a_wait_that_lacks_descriptors_asks_for_more_and_never_takes_what_it_cannot_read_for_damaged() {
+    let world = World::new();
+    let lives: Vec<Life<'_>> = (0..8).map(|_| world.live(&["hang"])).collect();
+    let command = world.abide.command(&["wait", "--cap", "300ms"]);
+    for (limit, code) in [("ulimit -Sn 10", 0), ("ulimit -n 10", 124)] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{limit}; exec \"$@\""), "sh"]).arg(command.get_program());
+        shell.args(command.get_args()).args(lives.iter().map(|life| &life.id));
+        shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ran = Ran::of(&mut shell);
+        assert_eq!(ran.code(), Some(code), "{limit}: {ran:?}");
+    }
 }

@@ -6,7 +6,7 @@ use abide_testkit::{Ending, Observer};
 use rustix::process::{Resource, Signal, getrlimit};
 use serde_json::Value;
 
-use crate::common::{World, data, kill_at_once, observer, outcome};
+use crate::common::{Gate, World, data, kill_at_once, observer, outcome};
 
 // TRUTH 1
 #[test]
@@ -124,6 +124,22 @@ fn what_a_program_leaves_behind_is_named_and_not_waited_for() {
     let survivors: Vec<_> = session["survivors"].as_array().unwrap().iter().map(|s| &s["pid"]).collect();
     assert_eq!(survivors, [&Value::from(pid)], "{session}");
     assert!(left.0.lives(), "a survivor was harmed");
+}
+
+// TRUTH 15
+#[test]
+fn many_survivors_hold_up_nobody_and_are_counted() {
+    let world = World::new();
+    let gate = Gate::new(&world.beside("gate"));
+    // They end as soon as nobody can write to the gate any more.
+    let _open = gate.hold();
+    let leave = "i=0; while [ $i -lt 500 ]; do setsid cat \"$0\" >/dev/null & i=$((i+1)); done; exit 3";
+    let id = world.launch(&["--no-tty"], &["sh", "-c", leave, &world.beside("gate")]);
+    let (exit, told) = world.wait(&id);
+    assert_eq!((exit, outcome(&told)), (Some(3), ("exited", Some(3), None)), "{told}");
+    let ended = &world.told(&id, "ended")[0];
+    let named = ended["survivors"].as_array().expect("a list").len() as u64;
+    assert_eq!(named + ended["more_survivors"].as_u64().unwrap_or(0), 500);
 }
 
 // TRUTH 42

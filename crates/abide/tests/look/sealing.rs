@@ -87,6 +87,18 @@ fn sealing_keeps_the_verdict_and_tells_who_closed_it() {
 }
 
 #[test]
+fn a_copy_of_what_was_sealed_is_as_good_as_the_original() {
+    let stage = Stage::new();
+    let scene = stage.over("lost0000");
+    assert_eq!(mended(&stage.abide.run(&["doctor", "--fix", "--json"])), 1);
+    let copy = stage.path().join("sessions/copied00");
+    let copied = std::process::Command::new("cp").arg("-a").args([scene.dir(), &copy]).status();
+    assert!(copied.is_ok_and(|status| status.success()));
+    let session = stage.inspect("copied00");
+    assert_eq!((&session["status"], stage.rule("copied00").as_str()), (&"lost".into(), "sealed_lost"));
+}
+
+#[test]
 fn in_a_read_only_home_the_verdict_is_true_and_sealing_is_refused() {
     let stage = Stage::new();
     let scene = stage.over("lost0000");

@@ -23,6 +23,7 @@ fn the_pid_of_a_dead_guard_is_not_given_for_its_successor() {
         "{session}"
     );
     assert!(proof(&session).contains("is dead; its successor holds its lock"), "{session}");
+    assert!(stage.text(&["inspect", scene.id()]).contains("alive, restarting"));
 }
 
 #[test]
@@ -84,6 +85,19 @@ fn the_wall_clock_decides_nothing() {
     }
     let text = stage.text(&["ls"]);
     assert!(!text.contains("-1d") && !text.contains("1d ago"), "ages run by the boot-time clock: {text}");
+}
+
+#[test]
+fn clocks_of_other_time_namespaces_are_not_compared() {
+    let stage = Stage::new();
+    let living = idle();
+    let scene = served(stage.scene("elsewhen"), &identity(&living));
+    let command =
+        stage.abide.command(&["inspect", "--json", scene.id(), "--home", stage.path().to_str().unwrap()]);
+    let ten_days_later = ["--time", "--boottime", "864000"];
+    let mut inside = unshare(&ten_days_later, command.get_program().as_ref());
+    let session = data(serde_json::from_str(&lines(inside.args(command.get_args())).concat()).unwrap());
+    assert_eq!((&session["status"], &session["uptime_ms"]), (&"running".into(), &Value::Null), "{session}");
 }
 
 #[test]

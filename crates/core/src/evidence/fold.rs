@@ -12,6 +12,8 @@ use crate::moment::Moment;
 pub struct Told<T> {
     pub witness: Witness,
     pub at: Moment,
+    /// How many facts stand before it.
+    pub order: u64,
     pub body: T,
 }
 
@@ -170,18 +172,19 @@ impl Evidence {
 
     fn fold(&mut self, fact: Fact) {
         let Fact { witness, at, body, .. } = fact;
+        let order = self.record.facts;
         self.record.facts += 1;
         if witness.role.gives_sign_of_life() {
-            self.record.last = Some(Told { witness, at, body: body.name().to_owned() });
+            self.record.last = Some(Told { witness, at, order, body: body.name().to_owned() });
         }
         macro_rules! first {
             ($slot:expr, $body:expr) => {{
-                $slot.get_or_insert(Told { witness, at, body: $body });
+                $slot.get_or_insert(Told { witness, at, order, body: $body });
             }};
         }
         macro_rules! latest {
             ($slot:expr, $body:expr) => {
-                $slot = Some(Told { witness, at, body: $body })
+                $slot = Some(Told { witness, at, order, body: $body })
             };
         }
         match body {

@@ -59,8 +59,12 @@ pub enum Flaw {
     Body,
     /// Whole facts of one witness are missing before this place.
     Gap,
+    /// The log is longer than any session writes; the rest was not read.
+    Endless,
     /// The file has nothing in it.
     Empty,
+    /// The session's directory is not there.
+    Gone,
     /// The outcome's slot is not there.
     NoSlot,
     /// The outcome's slot cannot be read at this place of its own.
@@ -69,11 +73,24 @@ pub enum Flaw {
     Copied,
     /// The file or its directory is a link, or not ours alone.
     Untrusted,
+    /// What stands in its place is no regular file.
+    NotAFile,
     /// The system refused to read it, with this errno.
     Unreadable(i32),
 }
 
 impl Flaw {
+    /// It says nothing of the record: too much is open, or there is no memory, at this moment.
+    #[must_use]
+    pub const fn passes(self) -> bool {
+        const INTERRUPTED: i32 = 4;
+        const AGAIN: i32 = 11;
+        const NO_MEMORY: i32 = 12;
+        const FILES_OF_SYSTEM: i32 = 23;
+        const FILES_OF_PROCESS: i32 = 24;
+        matches!(self, Self::Unreadable(INTERRUPTED | AGAIN | NO_MEMORY | FILES_OF_SYSTEM | FILES_OF_PROCESS))
+    }
+
     #[must_use]
     pub fn says(self) -> String {
         match self {
@@ -84,11 +101,16 @@ impl Flaw {
             Self::Newer(v) => format!("written in schema {v}, and this abide reads schema {SCHEMA}"),
             Self::Body => "fact with an unreadable body".to_owned(),
             Self::Gap => "facts are missing before this place".to_owned(),
+            Self::Endless => {
+                "the file is longer than any session writes, and was not read further".to_owned()
+            }
             Self::Empty => "the file is empty".to_owned(),
+            Self::Gone => "the session's directory is not there".to_owned(),
             Self::NoSlot => "the outcome file is missing".to_owned(),
             Self::BadSlot => "the outcome file is damaged".to_owned(),
             Self::Copied => "this is a copy of the record, made while the session was not over".to_owned(),
             Self::Untrusted => "the directory is a link, or not ours alone".to_owned(),
+            Self::NotAFile => "what stands in its place is no regular file".to_owned(),
             Self::Unreadable(errno) => format!("it cannot be read (errno {errno})"),
         }
     }

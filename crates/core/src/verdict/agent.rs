@@ -31,19 +31,18 @@ pub(super) fn turn(evidence: &Evidence, seen: &Seen, status: Status, now: Now) -
     let Some(turn) = &evidence.work.turn else {
         return (Turn::Unknown, None);
     };
-    let without_owner = turn.body.owner.is_none() && seen.program.is_dead();
-    if evidence.work.turn_closed || status.is_terminal() || without_owner {
+    // Where nobody knows whose turn it is, the program stands for its agent.
+    let agent = if turn.body.owner.is_some() { seen.owner } else { seen.program };
+    if evidence.work.turn_closed || (status.is_terminal() && !agent.is_alive()) {
         return (Turn::Settled, None);
     }
-    match seen.owner {
+    match agent {
         Liveness::Alive(_) => (Turn::Working, None),
         Liveness::Dead(_) => (Turn::Settled, None),
         Liveness::Unknown(_) => {
-            let opened = Some((turn.witness, turn.at));
-            let heard = evidence.record.last.as_ref().map(|last| (last.witness, last.at));
-            let signs = [opened, heard].into_iter().flatten();
-            let latest = signs.map(|(by, at)| (quiet_ms(by.boot, at, now), at)).min_by_key(|sign| sign.0);
-            match latest {
+            let opened = (now.ms_since(evidence, turn), turn.at);
+            let heard = evidence.record.last.as_ref().map(|last| (now.ms_since(evidence, last), last.at));
+            match heard.into_iter().chain([opened]).min_by_key(|sign| sign.0) {
                 Some((quiet, since)) if quiet >= STUCK_AFTER_MS => (Turn::Unknown, Some(since)),
                 Some(_) | None => (Turn::Working, None),
             }
@@ -51,17 +50,8 @@ pub(super) fn turn(evidence: &Evidence, seen: &Seen, status: Status, now: Now) -
     }
 }
 
-/// The boot-time clock measures within one boot; across boots only wall time is left.
-fn quiet_ms(boot: u32, last: Moment, now: Now) -> u64 {
-    if boot == now.boot {
-        now.at.since(last)
-    } else {
-        u64::try_from(now.at.wall.saturating_sub(last.wall)).unwrap_or(0)
-    }
-}
-
 pub(super) fn attention(evidence: &Evidence, turn: Turn, status: Status) -> Attention {
-    if status.is_terminal() || turn == Turn::Settled {
+    if turn == Turn::Settled || (status.is_terminal() && turn != Turn::Working) {
         return Attention::None;
     }
     let Some(told) = &evidence.work.attention else {

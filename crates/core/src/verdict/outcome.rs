@@ -57,6 +57,8 @@ fn inferred_cause(rule: Rule, evidence: &Evidence, seen: &Seen) -> Option<Cause>
     }
     Some(if seen.program == Liveness::Dead(Death::Reboot) {
         Cause::Reboot
+    } else if evidence.closing.stop_asked.is_some() {
+        Cause::Asked
     } else if evidence.beginning.adopted.is_some() {
         Cause::NotOurs
     } else if evidence.beginning.started.is_none() {

@@ -2,6 +2,7 @@
 
 use abide_core::evidence::{Body, Fact, How, Role, TurnOpened, Wants};
 use abide_core::identity::{Doubt, Liveness};
+use abide_core::moment::Moment;
 use abide_core::status::Status;
 use abide_core::verdict::{Attention, Now, Rule, STUCK_AFTER_MS, Seen, Turn, Verdict, derive};
 
@@ -34,13 +35,16 @@ fn an_agent_that_ends_in_the_middle_of_a_turn_leaves_no_turn_open() {
     let crashed = ended(How::Signaled { signal: 11, core: true });
     let left = ended(How::Exited { code: 0 });
     for end in [killed, crashed, left] {
-        for owner in [ALIVE, DEAD, UNKNOWN, UNNAMED] {
+        for owner in [DEAD, UNKNOWN, UNNAMED] {
             let asking = working().tell(Role::Hook, HOOK, attention(Wants::Approval));
             let verdict = judge_story(&asking.guard(end.clone()), &Seen { owner, ..ALL_DEAD });
             assert_eq!((verdict.turn, verdict.attention), (Turn::Settled, Attention::None));
             assert_eq!((verdict.status, verdict.stuck_since), (Status::Exited, None));
         }
     }
+    let outlived = working().guard(ended(How::Exited { code: 0 }));
+    let verdict = judge_story(&outlived, &Seen { owner: ALIVE, ..ALL_DEAD });
+    assert_eq!((verdict.status, verdict.turn), (Status::Exited, Turn::Working), "only its wrapper ended");
     let lost = judge_story(&working(), &ALL_DEAD);
     assert_eq!((lost.status, lost.turn), (Status::Lost, Turn::Settled));
 }
@@ -113,13 +117,17 @@ fn silence_is_measured_by_the_boot_clock_and_across_boots_by_wall_time() {
     let hour = STUCK_AFTER_MS.cast_signed();
     let mut at = last;
     at.wall += 24 * hour;
-    assert_eq!(stuck(Now { at, boot }), None, "the wall clock was set forward");
-    assert_eq!(stuck(Now { at, boot: boot ^ 1 }), Some(last), "boot clocks of two boots are not compared");
+    assert_eq!(stuck(Now { at, ..now() }), None, "the wall clock was set forward");
+    assert_eq!(
+        stuck(Now { at, boot: boot ^ 1, ..now() }),
+        Some(last),
+        "boot clocks of two boots are not compared"
+    );
     at = last;
     at.wall -= 24 * hour;
     at.boot += STUCK_AFTER_MS;
-    assert_eq!(stuck(Now { at, boot }), Some(last), "the wall clock was set back");
-    assert_eq!(stuck(Now { at, boot: boot ^ 1 }), None);
+    assert_eq!(stuck(Now { at, ..now() }), Some(last), "the wall clock was set back");
+    assert_eq!(stuck(Now { at, boot: boot ^ 1, ..now() }), None);
 }
 
 #[test]
@@ -145,12 +153,19 @@ fn attention_is_what_was_asked_last_and_nothing_once_the_turn_is_settled() {
 }
 
 #[test]
-fn a_turn_without_an_owner_is_judged_like_one_whose_owner_cannot_be_seen() {
+fn in_a_turn_without_an_owner_the_program_stands_for_its_agent() {
     let Body::TurnOpened(opened) = turn_opened("t1") else { panic!("not a turn") };
     let ownerless = Body::TurnOpened(Box::new(TurnOpened { owner: None, ..*opened }));
     let story = running().tell(Role::Hook, HOOK, ownerless);
     check_turn(&story, UNNAMED, Turn::Working);
-    assert!(judge_after(&story, UNNAMED, STUCK_AFTER_MS).stuck_since.is_some());
+    let judged = |program: Liveness| {
+        let Now { at, .. } = now();
+        let at = Moment { wall: at.wall, boot: at.boot + STUCK_AFTER_MS };
+        derive(&story.evidence(), &Seen { program, owner: UNNAMED, ..ALL_ALIVE }, Now { at, ..now() })
+    };
+    assert_eq!((judged(ALIVE).turn, judged(ALIVE).stuck_since), (Turn::Working, None), "however long");
+    assert_eq!(judged(DEAD).turn, Turn::Settled);
+    assert!(judged(UNKNOWN).stuck_since.is_some());
 }
 
 #[test]

@@ -101,5 +101,6 @@ fn ended_in_full() -> Body {
         },
         resources: Some(Resources { wall_ms: 5_000, user_ms: 400, system_ms: 30, peak_kib: 9_000 }),
         survivors: vec![Survivor { process: process(777), command: "sleep 9".into() }],
+        more_survivors: 4,
     }))
 }

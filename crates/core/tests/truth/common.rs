@@ -91,7 +91,7 @@ pub(crate) fn stop_asked() -> Body {
 
 pub(crate) fn ended(how: How) -> Body {
     let outcome = Outcome { how, observed_by: Some(Observer::Guard), cause: None };
-    Body::Ended(Box::new(Ended { outcome, resources: None, survivors: vec![] }))
+    Body::Ended(Box::new(Ended { outcome, resources: None, survivors: vec![], more_survivors: 0 }))
 }
 
 /// A session being told: numbers the facts of each witness and lets the clock run.
@@ -147,7 +147,7 @@ pub(crate) fn moment(n: u64) -> Moment {
 
 /// A minute after the longest story.
 pub(crate) fn now() -> Now {
-    Now { at: moment(100), boot: boot_id().short() }
+    Now { at: moment(100), boot: boot_id().short(), time_ns: process(GUARD).time_ns }
 }
 
 pub(crate) fn fold(facts: &[Fact]) -> Evidence {

@@ -150,7 +150,7 @@ fn hindsight_never_claims_a_death() {
 fn past(life: &Story, facts: usize, now: &Seen) -> Verdict {
     let before = fold(&life.facts[..facts]);
     let seen = hindsight(&before, &life.evidence(), now);
-    derive(&before, &seen, Now { at: moment(facts as u64), boot: 0 })
+    derive(&before, &seen, Now { at: moment(facts as u64), boot: 0, time_ns: None })
 }
 
 fn guarded_by(guard: Identity) -> Body {

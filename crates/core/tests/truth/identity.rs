@@ -209,6 +209,17 @@ fn a_stopped_or_traced_process_is_alive_and_says_so() {
 }
 
 #[test]
+fn a_reboot_is_one_although_namespaces_are_on_another_device_then() {
+    let before = Identity { boot: machine_id(), ..process(PROGRAM) };
+    let mut here = here();
+    here.pid_ns = here.pid_ns.map(|ns| FileId { dev: ns.dev + 1, ..ns });
+    assert_eq!(judge(&before, &here, &Sighting::Absent, Lock::Silent), Liveness::Dead(Death::Reboot));
+    here.pid_ns = here.pid_ns.map(|ns| FileId { ino: ns.ino + 1, ..ns });
+    let elsewhere = judge(&before, &here, &Sighting::Absent, Lock::Silent);
+    assert_eq!(elsewhere, Liveness::Unknown(Doubt::OtherPidNamespace));
+}
+
+#[test]
 fn a_lock_that_outlives_its_holder_is_its_successor_s() {
     for seen in [Sighting::Absent, Sighting::Thread, present(Some(true), b'Z', 1)] {
         let held = judge(&process(PROGRAM), &here(), &seen, Lock::Held);

@@ -128,6 +128,11 @@ const LAWS: &[Law] = &[
     ("what is sealed was over and open", |g, v| {
         v.rule.closing().is_none() || (v.status.is_terminal() && g.is_open() && !g.damaged)
     }),
+    ("what a rule says of the program is what the kernel says", |g, v| {
+        let says = |text: &str| v.rule.says().starts_with(text);
+        let (alive, dead) = (g.seen.program.is_alive(), g.seen.program.is_dead());
+        (alive || !says("the program is alive")) && (dead || !says("the program is dead"))
+    }),
     ("unknown names its doubt", |g, v| {
         let doubt = g.damaged || !g.all_are_judged();
         v.status != Status::Unknown || doubt || g.begun == Begun::Nothing

@@ -13,7 +13,7 @@ use proptest::sample::{Index, select};
 use proptest::test_runner::RngSeed;
 
 use crate::bodies::{declared, every_kind, exec_failed, sealed, turn_closed, turn_opened};
-use crate::common::{DEAD, boot_id, ended, fold, running, scan, witness};
+use crate::common::{DEAD, boot_id, ended, fold, now, running, scan, witness};
 
 /// The same cases every time.
 fn config() -> ProptestConfig {
@@ -277,8 +277,11 @@ fn any_seen() -> impl Strategy<Value = Seen> {
 
 fn any_now() -> impl Strategy<Value = Now> {
     let boot = select(vec![boot_id().short(), 0]);
-    (any::<i64>(), any::<u64>(), boot)
-        .prop_map(|(wall, at, boot)| Now { at: Moment { wall, boot: at }, boot })
+    (any::<i64>(), any::<u64>(), boot).prop_map(|(wall, at, boot)| Now {
+        at: Moment { wall, boot: at },
+        boot,
+        ..now()
+    })
 }
 
 #[test]

@@ -7,6 +7,11 @@ use abide_sys::signal;
 use crate::host;
 use crate::truth::Truth;
 
+/// So many survivors are named on record.
+pub(super) const NAMED: usize = 400;
+/// So much of each one's command line.
+const COMMAND: usize = 120;
+
 /// The living processes of this guard's session, itself not counted.
 pub(super) fn left(truth: &Truth) -> Vec<Survivor> {
     let mut family = truth.descendants(std::process::id());
@@ -22,7 +27,9 @@ pub(super) fn left(truth: &Truth) -> Vec<Survivor> {
     });
     let alive = family.into_iter().filter_map(|member| {
         let process = truth.identify(member.pid).ok()?;
-        Some(Survivor { process, command: member.command.join(" ") })
+        let mut command = member.command.join(" ");
+        command.truncate(command.floor_char_boundary(COMMAND));
+        Some(Survivor { process, command })
     });
     alive.collect()
 }

@@ -1,6 +1,7 @@
 //! A session's evidence on file: being read as it grows, and written fact by fact.
 
 use std::fs::File;
+use std::io::Seek;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
@@ -49,7 +50,7 @@ impl<'a> Reading<'a> {
             Ok(added) => {
                 self.read += added;
                 if self.read >= LONGEST {
-                    self.log.damaged(Damage { offset: self.read, length: 0, flaw: Flaw::TooLong });
+                    self.log.damaged(Damage { offset: self.read, length: 0, flaw: Flaw::Endless });
                 }
                 added > 0
             }
@@ -93,23 +94,33 @@ impl<'a> Reading<'a> {
 /// the file decides, for the clock may have been set back between two facts.
 pub(super) fn past(dir: &SessionDir, file: std::io::Result<File>, wall: i64) -> Evidence {
     let mut evidence = Evidence::default();
-    let mut all = Vec::new();
-    let mut scanner = Scanner::default();
-    let mut take = |offset, found| all.push((offset, found));
-    match file
-        .and_then(|mut file| disk::read_pieces(&mut file, LONGEST, |piece| scanner.feed(piece, &mut take)))
-    {
-        Ok(_) => scanner.finish(&mut take),
-        Err(error) => evidence.damaged(unreadable(&error)),
+    if let Err(error) = file.and_then(|mut file| read_past(&mut file, wall, &mut evidence)) {
+        evidence.damaged(unreadable(&error));
     }
-    let by_then = |(_, found): &(u64, Found)| match found {
-        Found::Fact(fact) => fact.at.wall <= wall,
-        Found::Damage(_) => false,
-    };
-    let count = all.iter().rposition(by_then).map_or(0, |last| last + 1);
-    all.into_iter().take(count).for_each(|(offset, found)| evidence.add(offset, found));
     complete(&mut evidence, dir, wall);
     evidence
+}
+
+/// Read twice, in bounded memory: where the past ends, and then up to there.
+fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Result<()> {
+    let mut last = None;
+    scan(file, &mut |offset, found| match found {
+        Found::Fact(fact) if fact.at.wall <= wall => last = Some(offset),
+        Found::Fact(_) | Found::Damage(_) => {}
+    })?;
+    file.rewind()?;
+    scan(file, &mut |offset, found| {
+        if last.is_some_and(|last| offset <= last) {
+            evidence.add(offset, found);
+        }
+    })
+}
+
+fn scan(file: &mut File, take: &mut impl FnMut(u64, Found)) -> std::io::Result<()> {
+    let mut scanner = Scanner::default();
+    disk::read_pieces(file, LONGEST, |piece| scanner.feed(piece, take))?;
+    scanner.finish(take);
+    Ok(())
 }
 
 /// What the file as a whole says, and the slot where the log holds no end.
@@ -125,12 +136,16 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64) {
     }
     let has_slot = guarded || evidence.beginning.launched.is_some();
     if has_slot && !is_closed(evidence) {
-        evidence.add_slot(dir.slot().ok().as_deref(), until);
+        match dir.slot() {
+            Ok(bytes) => evidence.add_slot(Some(&bytes), until),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => evidence.add_slot(None, until),
+            Err(error) => evidence.damaged(unreadable(&error)),
+        }
     }
 }
 
 fn unreadable(error: &std::io::Error) -> Damage {
-    let flaw = Flaw::Unreadable(error.raw_os_error().unwrap_or(0));
+    let flaw = error.raw_os_error().map_or(Flaw::NotAFile, Flaw::Unreadable);
     Damage { offset: 0, length: 0, flaw }
 }
 

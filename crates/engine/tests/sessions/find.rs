@@ -1,6 +1,6 @@
 //! Which session is meant.
 
-use abide_core::evidence::How;
+use abide_core::evidence::{Adopted, Body, How, Role};
 use abide_core::failure::Code;
 use abide_core::moment::Moment;
 use abide_engine::Sessions;
@@ -69,6 +69,19 @@ fn the_last_one_is_the_latest_launched() {
     stage.next.wall -= 86_400_000;
     let _after_the_clock_was_set_back = stage.add("bbbb0000", None);
     assert_eq!(stage.find("@last").as_deref(), Ok("bbbb0000"));
+    let living = idle();
+    let at = Moment { wall: stage.next.wall + 1000, boot: stage.next.boot + 1000 };
+    let adopted = Adopted {
+        id: "adopted0".to_owned(),
+        name: None,
+        program: identity(&living),
+        argv: vec!["claude".to_owned()],
+        cwd: "/".to_owned(),
+        agent: None,
+    };
+    let scene = Scene::new(&stage.home.path(), "adopted0").at(at);
+    let _adopted = scene.tell(Role::Client, living.pid(), Body::Adopted(Box::new(adopted)));
+    assert_eq!(stage.find("@last").as_deref(), Ok("adopted0"));
 }
 
 #[test]

@@ -1,0 +1,45 @@
+//! How the end gets on record: in the slot, whose room is its own, and in the log.
+
+use abide_core::evidence::{Body, Declared, Ended, Fact, Outcome, Resources};
+use abide_core::moment::Moment;
+use abide_sys::clock;
+
+use super::{Keeper, tree};
+use crate::declared;
+
+impl Keeper {
+    /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
+    pub(super) fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
+        let declared = declared::left_by_program(&self.dir);
+        let brief = declared.as_ref().map(brief);
+        let left = tree::left(&self.truth);
+        let more_survivors = left.len().saturating_sub(tree::NAMED) as u64;
+        let survivors = left.into_iter().take(tree::NAMED).collect();
+        let ended = Ended { outcome, resources, survivors, more_survivors };
+        let at = clock::now();
+        let in_slot = self.fill_slot(at, brief.clone(), &ended);
+        let mut log = |body| self.evidence.add(at, body).is_ok();
+        let word_in_log = match (declared, brief) {
+            (Some(word), Some(brief)) => log(Body::Declared(word)) || log(Body::Declared(brief)),
+            (Some(_) | None, _) => true,
+        };
+        // Readers who find the end in the log do not ask the slot: no end without the word that belongs to it.
+        let in_log = (word_in_log || !in_slot) && log(Body::Ended(Box::new(ended)));
+        in_slot || in_log
+    }
+
+    /// What must not be lost, without what may be long.
+    fn fill_slot(&self, at: Moment, word: Option<Declared>, ended: &Ended) -> bool {
+        let ended = Ended { survivors: Vec::new(), ..ended.clone() };
+        let bodies = word.map(Body::Declared).into_iter().chain([Body::Ended(Box::new(ended))]);
+        let facts: Vec<Fact> =
+            (1..).zip(bodies).map(|(ahead, body)| self.evidence.draft(at, ahead, body)).collect();
+        self.dir.fill_slot(&facts).is_ok()
+    }
+}
+
+/// The word without what may be long.
+fn brief(word: &Declared) -> Declared {
+    let end = word.status.floor_char_boundary(256);
+    Declared { status: word.status[..end].to_owned(), summary: None, ..*word }
+}
