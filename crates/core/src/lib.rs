@@ -8,6 +8,7 @@ pub mod id;
 pub mod identity;
 pub mod moment;
 pub mod passage;
+pub mod place;
 pub mod plain;
 pub mod recording;
 pub mod screen;

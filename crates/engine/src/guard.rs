@@ -1,12 +1,11 @@
 //! The guard: parent of the program, owner of its terminal, single writer of its recording, witness of its end.
-//! A plain poll loop around `core::guard`; `birth` brings it up, `recorder` writes, `tree` finds what is left.
+//! A plain poll loop around `core::guard`; `birth` brings it up, `recorder` writes.
 
 mod again;
 mod birth;
 mod handover;
 mod link;
 mod recorder;
-mod tree;
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -14,19 +13,22 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{
-    Body, Cause, Drained, Ended, Fact, How, Marked, Noted, Observer, Outcome, Resources, Signalled, StopAsked,
+    Body, Cause, Drained, Ended, Fact, How, Marked, Noted, Observer, Outcome, Resources, Signalled,
+    StopAsked, Survivor,
 };
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
 use abide_core::identity::Identity;
+use abide_core::place::cause_of;
 use abide_core::recording::{Kind, resize_payload};
+use abide_sys::cgroup::{Cgroup, Changes};
 use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
 use abide_sys::{clock, pty, reap, tty};
 
-use crate::declared;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
+use crate::{declared, place, tree};
 pub(crate) use handover::{Handover, start_again};
 use link::{Ask, Link};
 use recorder::{Recorder, Took};
@@ -84,6 +86,7 @@ struct Keeper {
 struct Heard {
     output: bool,
     program: bool,
+    cgroup: bool,
     host: bool,
 }
 
@@ -93,6 +96,10 @@ struct Program {
     started_boot: u64,
     /// We are its parent, so the kernel tells us how it ended; else we ask.
     ours: bool,
+    /// The cgroup that was made for it.
+    cgroup: Option<Cgroup>,
+    /// Tells when that becomes empty.
+    changes: Option<Changes>,
 }
 
 impl Keeper {
@@ -108,6 +115,9 @@ impl Keeper {
             }
             if heard.program {
                 self.see_the_end();
+            }
+            if heard.cgroup {
+                self.watch_cgroup();
             }
             if let Some((_, terminal)) = self.outputs.first().filter(|_| self.slave.is_some()) {
                 self.link.write(terminal);
@@ -130,14 +140,17 @@ impl Keeper {
         }));
         let watches = !self.program.ours && !self.mind.is_ending();
         interests.extend(watches.then(|| Interest::reading(self.program.pidfd.as_fd())));
+        let changes = &self.program.changes;
+        interests.extend(changes.as_ref().map(|changes| Interest::news(changes.as_fd())));
         interests.extend(self.link.interest());
         let wake_at = self.mind.wake_at().into_iter().chain(self.link.wake_at()).min();
         let timeout = wake_at.map(|at| at.saturating_sub(clock::now().boot));
         let ready = poll::wait(&interests, timeout);
         let (outputs, rest) = ready[1..].split_at(self.outputs.len());
-        let (program, host) = rest.split_at(usize::from(watches));
+        let (program, rest) = rest.split_at(usize::from(watches));
+        let (cgroup, host) = rest.split_at(usize::from(changes.is_some()));
         let any = |ready: &[Ready]| ready.iter().any(|ready| ready.read);
-        Heard { output: any(outputs), program: any(program), host: any(host) }
+        Heard { output: any(outputs), program: any(program), cgroup: any(cgroup), host: any(host) }
     }
 
     /// The program that is not ours to wait for has ended: whoever still knows how is asked.
@@ -145,6 +158,19 @@ impl Keeper {
         let seen = self.truth.end_of(&self.program.pidfd, self.program.identity.pid);
         self.observer = seen.map(|(_, observer)| observer);
         self.tell(Input::ProgramEnded { how: seen.map_or(How::Lost, |(how, _)| how), resources: None });
+    }
+
+    /// Of those that are not ours to wait for, only the cgroup tells when the last is gone.
+    fn watch_cgroup(&mut self) {
+        self.program.changes.take_if(|changes| changes.is_populated().is_err());
+        if self.left().is_empty() {
+            self.tell(Input::TreeEmpty);
+        }
+    }
+
+    /// What is left of the session.
+    fn left(&self) -> Vec<Survivor> {
+        tree::left(&self.truth, std::process::id(), self.program.cgroup.as_ref())
     }
 
     /// Sees to it that there is a host as long as there is a program.
@@ -237,14 +263,16 @@ impl Keeper {
                 None
             }
             Effect::SignalTree(number) => {
-                let left = tree::left(&self.truth);
+                let left = self.left();
                 if !left.is_empty() {
+                    self.program.changes =
+                        self.program.cgroup.as_ref().and_then(|cgroup| cgroup.changes().ok());
                     self.note_signal(number, left.iter().map(|survivor| survivor.process.pid).collect());
-                    tree::signal_all(&self.truth, &left, number);
+                    tree::signal_all(&self.truth, &left, self.program.cgroup.as_ref(), number);
                 }
                 None
             }
-            Effect::CountTree => tree::left(&self.truth).is_empty().then_some(Input::TreeEmpty),
+            Effect::CountTree => self.left().is_empty().then_some(Input::TreeEmpty),
             Effect::Drain => {
                 self.read(u32::MAX);
                 self.note(Body::Drained(Drained { bytes: self.recorder.position() }));
@@ -252,7 +280,8 @@ impl Keeper {
             }
             Effect::RecordEnd { how, resources, cause } => {
                 let lost = (how == How::Lost).then_some(Cause::HelpersDied);
-                let outcome = Outcome { how, observed_by: self.observer, cause: cause.or(lost) };
+                let oom = || cause_of(how, self.program.cgroup.as_ref().and_then(Cgroup::oom_kills));
+                let outcome = Outcome { how, observed_by: self.observer, cause: cause.or(lost).or_else(oom) };
                 Some(Input::EndRecorded { done: self.record_end(outcome, resources) })
             }
             Effect::WakeAt(_) => None,
@@ -260,6 +289,7 @@ impl Keeper {
                 self.link.tell_ended();
                 // A byte that nobody takes away wakes every waiter, those that come late included.
                 let _ = self.waiters.write(b"!");
+                self.leave_cgroup();
                 None
             }
         }
@@ -300,7 +330,7 @@ impl Keeper {
                 others = true;
             }
         }
-        if others && tree::left(&self.truth).is_empty() {
+        if others && self.left().is_empty() {
             self.tell(Input::TreeEmpty);
         }
     }
@@ -330,8 +360,7 @@ impl Keeper {
     /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
     fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
         let declared = declared::left_by_program(&self.dir).map(Body::Declared);
-        let survivors = tree::left(&self.truth);
-        let ended = Ended { outcome, resources, survivors };
+        let ended = Ended { outcome, resources, survivors: self.left() };
         let at = clock::now();
         let bodies = declared.into_iter().chain([Body::Ended(Box::new(ended))]);
         let facts: Vec<Fact> =
@@ -339,6 +368,13 @@ impl Keeper {
         let in_slot = self.dir.fill_slot(&facts).is_ok();
         let in_log = facts.into_iter().all(|fact| self.evidence.add(at, fact.body).is_ok());
         in_slot || in_log
+    }
+
+    /// Removes the cgroup, unless somebody lives on in it.
+    fn leave_cgroup(&self) {
+        if let Some(cgroup) = self.program.cgroup.as_ref().filter(|cgroup| cgroup.members().is_empty()) {
+            place::remove(cgroup);
+        }
     }
 
     fn note_signal(&mut self, number: i32, pids: Vec<u32>) {

@@ -10,6 +10,7 @@ use abide_sys::lock::{self, Holder};
 
 use crate::declared;
 use crate::find;
+use crate::place;
 use crate::store::Home;
 use crate::truth::Truth;
 
@@ -54,6 +55,7 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
         let status = session.verdict.status;
         return Ok(if status.is_terminal() { Sealing::WasClosed } else { Sealing::NotOver(status) });
     };
+    let cgroup = place::left_by(&session);
     let sealed = Sealed {
         status,
         cause: session.verdict.outcome.and_then(|inferred| inferred.cause),
@@ -65,5 +67,9 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
     }
     writer.add(truth.now().at, Body::Sealed(Box::new(sealed))).map_err(|e| refused(&e))?;
     writer.sync().map_err(|e| refused(&e))?;
+    if let Some(cgroup) = cgroup {
+        // One in which somebody lives on stays; `rm`, `gc` and `doctor --fix` try again.
+        let _ = cgroup.remove();
+    }
     Ok(Sealing::Sealed)
 }

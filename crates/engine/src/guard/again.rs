@@ -21,6 +21,7 @@ use super::handover::Handover;
 use super::link::Link;
 use super::recorder::Recorder;
 use super::{Keeper, Program, SIGNALS};
+use crate::place;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 
@@ -58,7 +59,14 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
         outputs,
         slave,
         link: Link::resume(listener, bell, line, &handover),
-        program: Program { identity, pidfd, started_boot, ours },
+        program: Program {
+            identity,
+            pidfd,
+            started_boot,
+            ours,
+            cgroup: place::recorded(&known),
+            changes: None,
+        },
         observer: ours.then_some(Observer::Guard),
         waiters: File::from(waiters),
         next_image: None,
