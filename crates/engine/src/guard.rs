@@ -163,9 +163,14 @@ impl Keeper {
     /// Of those that are not ours to wait for, only the cgroup tells when the last is gone.
     fn watch_cgroup(&mut self) {
         self.program.changes.take_if(|changes| changes.is_populated().is_err());
-        if self.left().is_empty() {
+        if self.nobody_left() {
             self.tell(Input::TreeEmpty);
         }
+    }
+
+    /// Nobody can be listed, and nobody escapes being listed.
+    fn nobody_left(&self) -> bool {
+        self.left().is_empty() && !tree::holds_some(&self.truth, self.program.cgroup.as_ref())
     }
 
     /// What is left of the session.
@@ -263,16 +268,10 @@ impl Keeper {
                 None
             }
             Effect::SignalTree(number) => {
-                let left = self.left();
-                if !left.is_empty() {
-                    self.program.changes =
-                        self.program.cgroup.as_ref().and_then(|cgroup| cgroup.changes().ok());
-                    self.note_signal(number, left.iter().map(|survivor| survivor.process.pid).collect());
-                    tree::signal_all(&self.truth, &left, self.program.cgroup.as_ref(), number);
-                }
+                self.signal_tree(number);
                 None
             }
-            Effect::CountTree => self.left().is_empty().then_some(Input::TreeEmpty),
+            Effect::CountTree => self.nobody_left().then_some(Input::TreeEmpty),
             Effect::Drain => {
                 self.read(u32::MAX);
                 self.note(Body::Drained(Drained { bytes: self.recorder.position() }));
@@ -292,6 +291,16 @@ impl Keeper {
                 self.leave_cgroup();
                 None
             }
+        }
+    }
+
+    fn signal_tree(&mut self, number: i32) {
+        let left = self.left();
+        let cgroup = self.program.cgroup.as_ref();
+        self.program.changes = cgroup.and_then(|cgroup| cgroup.changes().ok());
+        if !left.is_empty() || (number == signal::KILL && tree::holds_some(&self.truth, cgroup)) {
+            self.note_signal(number, left.iter().map(|survivor| survivor.process.pid).collect());
+            tree::signal_all(&self.truth, &left, self.program.cgroup.as_ref(), number);
         }
     }
 
@@ -330,7 +339,7 @@ impl Keeper {
                 others = true;
             }
         }
-        if others && self.left().is_empty() {
+        if others && self.nobody_left() {
             self.tell(Input::TreeEmpty);
         }
     }

@@ -8,6 +8,7 @@ use abide_core::failure::{Code, Failure, admit};
 use abide_core::identity::Identity;
 use abide_core::status::Column;
 use abide_core::verdict::program_of;
+use abide_sys::cgroup::Cgroup;
 use abide_sys::{clock, poll, signal};
 
 use crate::store::{Home, Writer};
@@ -96,13 +97,17 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
     // What was started meanwhile is known to the cgroup.
     below.extend(tree::left(truth, std::process::id(), cgroup.as_ref()));
     let held: Vec<_> = below.iter().filter_map(|one| truth.hold(&one.process).ok()).collect();
-    if !held.is_empty() {
+    if !held.is_empty() || tree::holds_some(truth, cgroup.as_ref()) {
         let pids = below.iter().map(|survivor| survivor.process.pid).collect();
         note_signals(&mut pen, session, signal::KILL, pids)?;
         tree::signal_all(truth, &below, cgroup.as_ref(), signal::KILL);
         for pidfd in &held {
             // Whoever lives on is named as a survivor.
             let _ = ends_within(pidfd, DEATH_MS);
+        }
+        let alone = cgroup.as_ref().filter(|cgroup| tree::holds_some(truth, Some(cgroup)));
+        if let Some(Ok(mut changes)) = alone.map(Cgroup::changes) {
+            changes.await_empty(DEATH_MS);
         }
     }
     seal::seal(truth, home, &session.id).map(|_| ())

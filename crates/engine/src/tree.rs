@@ -3,7 +3,7 @@
 //! are sessions of their own.
 
 use abide_core::evidence::Survivor;
-use abide_sys::cgroup::Cgroup;
+use abide_sys::cgroup::{Cgroup, Member};
 use abide_sys::signal;
 
 use crate::truth::Truth;
@@ -43,8 +43,17 @@ fn is_helper(command: &[String]) -> bool {
     role == Some(guard::ARGUMENT.to_bytes()) || role == Some(host::ARGUMENT.to_bytes())
 }
 
-/// Signals each of them, if it is still the same process. Where nobody else's are in the cgroup, a kill reaches all of
-/// it at once, so that nobody escapes by forking faster than they are listed.
+/// Somebody of the session is in its cgroup, and nobody of another: also one who forks faster than can be listed.
+pub(crate) fn holds_some(truth: &Truth, cgroup: Option<&Cgroup>) -> bool {
+    let is_ours = |member: &Member| {
+        !member.nested && truth.process(member.pid).is_none_or(|process| !is_helper(&process.command))
+    };
+    let some = cgroup.filter(|cgroup| cgroup.is_populated() == Some(true));
+    some.is_some_and(|cgroup| cgroup.members().iter().all(is_ours))
+}
+
+/// Signals each of them, if it is still the same process. A kill reaches the whole cgroup at once, if it is the
+/// session's alone, so that nobody escapes by forking.
 pub(crate) fn signal_all(truth: &Truth, left: &[Survivor], cgroup: Option<&Cgroup>, number: i32) {
     for survivor in left {
         if let Ok(pidfd) = truth.hold(&survivor.process) {
@@ -52,12 +61,7 @@ pub(crate) fn signal_all(truth: &Truth, left: &[Survivor], cgroup: Option<&Cgrou
             let _ = signal::send(&pidfd, number);
         }
     }
-    let is_ours = |member: &abide_sys::cgroup::Member| {
-        !member.nested && truth.process(member.pid).is_none_or(|process| !is_helper(&process.command))
-    };
-    if let Some(cgroup) = cgroup.filter(|_| number == signal::KILL)
-        && cgroup.members().iter().all(is_ours)
-    {
+    if let Some(cgroup) = cgroup.filter(|_| number == signal::KILL && holds_some(truth, cgroup)) {
         // Before Linux 5.14 each has been killed by itself.
         let _ = cgroup.kill();
     }

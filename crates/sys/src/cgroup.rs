@@ -61,6 +61,12 @@ impl Cgroup {
         &self.path
     }
 
+    /// The directory that shows it.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Whether we may make cgroups below it and start processes of ours in them.
     #[must_use]
     pub fn is_delegated(&self) -> bool {

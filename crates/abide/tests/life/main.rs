@@ -9,6 +9,7 @@ mod killed;
 mod launcher;
 mod namespaces;
 mod orders;
+mod place;
 mod statuses;
 mod stopped;
 mod typing;

@@ -124,7 +124,9 @@ impl Keeper {
                 // Either record is enough, and there is nobody left to try again for.
                 let _ = self.dir.fill_slot(&[fact]);
                 self.note(failed);
-                self.leave_cgroup();
+                if let Some(cgroup) = &self.program.cgroup {
+                    place::remove(cgroup);
+                }
                 None
             }
         }
