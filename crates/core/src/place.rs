@@ -99,23 +99,28 @@ impl Logout {
     /// What there is to warn of, and the way out.
     #[must_use]
     pub fn warning(self, user: &str) -> Option<(String, String)> {
-        let (certainly, keeps) = match self {
+        let (ends, keeps, known) = match self {
             Self::Spares => return None,
-            Self::Ends(keeps) => ("will", keeps),
-            Self::MayEnd(keeps) => ("may", keeps),
+            Self::Ends(keeps) => ("a logout will end what is started here", keeps, true),
+            Self::MayEnd(keeps) => ("a logout may end what is started here", keeps, false),
+        };
+        let because = match (keeps, known) {
+            (Keeps::UserManager, true) => format!("{user} does not linger"),
+            (Keeps::UserManager, false) => format!("whether {user} lingers cannot be told"),
+            (Keeps::LoginScope, true) => format!("KillUserProcesses is on for {user}"),
+            (Keeps::LoginScope, false) => {
+                format!("whether KillUserProcesses is on for {user} cannot be told")
+            }
         };
         let linger = format!("loginctl enable-linger {user}");
-        Some(match keeps {
-            Keeps::UserManager => {
-                (format!("a logout {certainly} end what is started here: {user} does not linger"), linger)
-            }
-            Keeps::LoginScope => (
-                format!("a logout {certainly} end what is started here: KillUserProcesses is on for {user}"),
-                format!(
-                    "{linger}, then `systemd-run --user --scope abide run ...`; or KillUserProcesses=no in logind.conf"
-                ),
+        let fix = match keeps {
+            Keeps::UserManager => linger,
+            // In the scope of a login linger alone helps nobody.
+            Keeps::LoginScope => format!(
+                "{linger}, then start it with `systemd-run --user --scope`; or set KillUserProcesses=no in logind.conf"
             ),
-        })
+        };
+        Some((format!("{ends}: {because}"), fix))
     }
 }
 
@@ -180,7 +185,10 @@ mod tests {
         assert!(says.contains("will end") && says.contains("ann does not linger"), "{says}");
         assert_eq!(fix, "loginctl enable-linger ann");
         let (says, fix) = Logout::MayEnd(Keeps::LoginScope).warning("ann").unwrap();
-        assert!(says.contains("may end") && says.contains("KillUserProcesses"), "{says}");
+        assert!(
+            says.contains("may end") && says.contains("KillUserProcesses is on for ann cannot be told"),
+            "{says}"
+        );
         // Linger alone does not spare what is in the scope of a login.
         assert!(fix.contains("enable-linger ann") && fix.contains("systemd-run --user --scope"), "{fix}");
     }

@@ -9,8 +9,7 @@ use abide_core::identity::Liveness;
 use abide_core::place::{Place, Stays};
 use abide_sys::cgroup::Cgroup;
 
-use crate::place::{self, Here};
-use crate::{Sealing, Session, Sessions, Truth};
+use crate::{Sealing, Session, Sessions, Truth, place};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,9 +54,8 @@ impl Health {
 pub fn examine(home: &Path, fix: bool) -> Result<Vec<Check>, Failure> {
     let opened = Sessions::open(home);
     let truth = Truth::new();
-    let here = place::here(Path::new("/"));
     let mut checks = vec![usable(&opened), machine(&truth), boot(&truth), identity(&truth)];
-    checks.extend([cgroup(&here), logout(&here)]);
+    checks.extend([cgroup(), logout()]);
     if let Ok(sessions) = &opened {
         checks.extend(each_session(sessions, fix)?);
     }
@@ -117,10 +115,11 @@ fn identity(truth: &Truth) -> Check {
 }
 
 /// Whether a session's processes are found wherever they went, and what killed them is known.
-fn cgroup(here: &Here) -> Check {
+fn cgroup() -> Check {
     let name = "cgroup";
-    let below = here.own.as_ref().map_or("/", Cgroup::path);
-    match here.decision.place {
+    let (place, own) = place::here();
+    let below = own.as_ref().map_or("/", Cgroup::path);
+    match place {
         Place::Own => good(name, format!("each program gets one of its own, below {below}")),
         Place::Tree(stays) => {
             let detail =
@@ -134,8 +133,8 @@ fn cgroup(here: &Here) -> Check {
     }
 }
 
-fn logout(here: &Here) -> Check {
-    match here.warning() {
+fn logout() -> Check {
+    match place::logout(Path::new("/")) {
         None => good("logout", "does not end what is started here".to_owned()),
         Some((says, fix)) => weak("logout", &says, &fix),
     }

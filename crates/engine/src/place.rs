@@ -5,7 +5,7 @@ use std::path::Path;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::id::SessionId;
-use abide_core::place::{Decision, Facts, Paths, Place, decide};
+use abide_core::place::{Facts, Paths, Place, decide};
 use abide_sys::cgroup::{self, Cgroup};
 use abide_sys::login;
 
@@ -14,54 +14,46 @@ use crate::truth::Session;
 /// How long what was killed may take to leave its cgroup.
 const LEAVING_MS: u64 = 1_000;
 
-/// Where this process is; its sessions are started from here.
-#[derive(Debug)]
-pub(crate) struct Here {
-    pub(crate) decision: Decision,
-    pub(crate) own: Option<Cgroup>,
-    /// Whose login or manager we are part of.
-    user: Option<String>,
-}
-
-/// Looks at where this process is. Files about logins are below `root`.
-pub(crate) fn here(root: &Path) -> Here {
-    let paths = cgroup::paths();
-    let own = own(&paths);
-    let unit = paths.unit();
-    let named = |uid| login::user_name(root, uid).or_else(|| std::env::var("USER").ok());
-    let user = unit.and_then(|unit| named(unit.uid()));
-    let decision = decide(&Facts {
-        unit,
+/// What a logout does to what is started from here, and the way out; none if nothing. Files about logins are below
+/// `root`.
+pub(crate) fn logout(root: &Path) -> Option<(String, String)> {
+    let unit = cgroup::paths().unit()?;
+    let user = login::user_name(root, unit.uid()).or_else(|| std::env::var("USER").ok());
+    let facts = Facts {
+        unit: Some(unit),
         linger: user.as_deref().and_then(|user| login::lingers(root, user)),
         kills: user.as_deref().and_then(|user| login::kills_left(root, user)),
-        ..about(own.as_ref())
-    });
-    Here { decision, own, user }
+        ..Facts::default()
+    };
+    decide(&facts).logout.warning(user.as_deref().unwrap_or("this user"))
 }
 
-impl Here {
-    /// What a logout does to what is started here, and the way out; none if nothing.
-    pub(crate) fn warning(&self) -> Option<(String, String)> {
-        self.decision.logout.warning(self.user.as_deref().unwrap_or("this user"))
-    }
-}
-
-/// What to warn of before anything is started from here: one line.
+/// What to warn of when something is started from here: one line.
 #[must_use]
 pub fn warning() -> Option<String> {
-    here(Path::new("/")).warning().map(|(says, fix)| format!("{says}; fix: {fix}"))
+    logout(Path::new("/")).map(|(says, fix)| format!("{says}; fix: {fix}"))
+}
+
+/// Where the programs of sessions started from here go, and the cgroup that we are in.
+pub(crate) fn here() -> (Place, Option<Cgroup>) {
+    let own = own(&cgroup::paths());
+    let facts = Facts {
+        cgroup: own.as_ref().map(|own| own.path().to_owned()),
+        delegated: own.as_ref().is_some_and(Cgroup::is_delegated),
+        ..Facts::default()
+    };
+    (decide(&facts).place, own)
 }
 
 /// Makes the cgroup for a new session; none where its program stays in the process tree alone.
 pub(crate) fn make(id: &SessionId) -> Option<Cgroup> {
-    let own = own(&cgroup::paths());
-    match decide(&about(own.as_ref())).place {
-        Place::Own => {
+    match here() {
+        (Place::Own, own) => {
             let cgroup = own?.of_session(id.as_str());
             // Whatever the kernel has against it, the session can do without.
             cgroup.make().ok().map(|()| cgroup)
         }
-        Place::Tree(_) => None,
+        (Place::Tree(_), _) => None,
     }
 }
 
@@ -99,12 +91,4 @@ pub(crate) fn remove(cgroup: &Cgroup) {
 
 fn own(paths: &Paths) -> Option<Cgroup> {
     paths.unified.as_deref().and_then(Cgroup::at)
-}
-
-fn about(own: Option<&Cgroup>) -> Facts {
-    Facts {
-        cgroup: own.map(|own| own.path().to_owned()),
-        delegated: own.is_some_and(Cgroup::is_delegated),
-        ..Facts::default()
-    }
 }

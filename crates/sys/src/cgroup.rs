@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use abide_core::place::Paths;
 use abide_core::place::read::{cgroup_mounts, count};
@@ -42,8 +43,7 @@ impl Cgroup {
     /// The cgroup of this name; none if it is not there, or cannot be reached from here.
     #[must_use]
     pub fn at(path: &str) -> Option<Self> {
-        let mounts = cgroup_mounts(&fs::read_to_string("/proc/self/mountinfo").ok()?);
-        mounts.iter().rev().find_map(|(root, point)| {
+        mounts().iter().rev().find_map(|(root, point)| {
             let below = match root.as_str() {
                 "/" => path,
                 root => path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'))?,
@@ -210,6 +210,12 @@ impl AsFd for Changes {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
+}
+
+/// Where cgroup2 is mounted. Read once: doctors ask about thousands of sessions.
+fn mounts() -> &'static [(String, String)] {
+    static MOUNTS: OnceLock<Vec<(String, String)>> = OnceLock::new();
+    MOUNTS.get_or_init(|| cgroup_mounts(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()))
 }
 
 fn name_of(id: &str) -> String {
