@@ -46,7 +46,7 @@ fn a_process_is_born_in_a_cgroup_and_its_whole_kin_is_found_and_killed_there() {
     let session = scratch.cgroup().of_session("one");
     session.make().expect("it is delegated");
     assert!(session.is_of_session("one") && !session.is_of_session("on"));
-    assert_eq!(scratch.cgroup().sessions(), [session.clone()]);
+    assert_eq!(scratch.cgroup().sessions(), std::slice::from_ref(&session));
     assert_eq!((session.is_populated(), session.members()), (Some(false), Vec::new()));
     let gated = born_in(&session, &["daemon hang", "hang"]);
     let program = Observer::of(gated.pid);
