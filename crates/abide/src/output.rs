@@ -21,11 +21,18 @@ pub(crate) struct Output {
     json: bool,
     out: BufWriter<StdoutLock<'static>>,
     reader_left: bool,
+    warnings: Vec<String>,
 }
 
 impl Output {
     pub(crate) fn new(command: &'static str, json: bool) -> Self {
-        Self { command, json, out: BufWriter::new(io::stdout().lock()), reader_left: false }
+        Self {
+            command,
+            json,
+            out: BufWriter::new(io::stdout().lock()),
+            reader_left: false,
+            warnings: Vec::new(),
+        }
     }
 
     /// Whether programs listen, not people.
@@ -43,7 +50,8 @@ impl Output {
         write: impl FnOnce(&mut Page),
     ) -> Result<(), Failure> {
         if self.json {
-            let answer = Answer { schema: SCHEMA, ok: true, command: self.command, data };
+            let warnings = self.warnings.as_slice();
+            let answer = Answer { schema: SCHEMA, ok: true, command: self.command, data, warnings };
             return self.put(safe::json(&answer).as_bytes());
         }
         let mut page = Page::for_standard_output();
@@ -68,6 +76,15 @@ impl Output {
     pub(crate) fn remark(&self, text: &str) {
         if !self.json {
             complain(text);
+        }
+    }
+
+    /// Warns of what the answer does not show: people at once, programs with the answer.
+    pub(crate) fn warn(&mut self, text: &str) {
+        if self.json {
+            self.warnings.push(text.to_owned());
+        } else {
+            complain(&format!("abide: warning: {}", safe::line(text)));
         }
     }
 
@@ -127,6 +144,9 @@ struct Answer<'a, D> {
     ok: bool,
     command: &'static str,
     data: &'a D,
+    /// There only if there is something to warn of.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
 }
 
 /// The envelope of a failure.

@@ -9,6 +9,7 @@ pub mod identity;
 pub mod keyframe;
 pub mod moment;
 pub mod passage;
+pub mod place;
 pub mod plain;
 pub mod recording;
 pub mod screen;

@@ -7,7 +7,7 @@ use abide_sys::lock::{self, Holder};
 
 use crate::store::Home;
 use crate::truth::{Session, Truth};
-use crate::{names, seal};
+use crate::{names, place, seal};
 
 /// What `gc` takes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,6 +51,10 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
         }
         let by = format!("by pid {}", std::process::id());
         pen.add(truth.now().at, Body::Removing(Noted { text: by.clone() })).map_err(failed)?;
+        if let Some(cgroup) = place::left_by(session) {
+            // One in which somebody lives on stays, and `doctor --fix` finds it once it is empty.
+            let _ = cgroup.remove();
+        }
         dir.remove_bulk().map_err(failed)?;
         pen.add(truth.now().at, Body::Removed(Noted { text: by })).map_err(failed)?;
     }

@@ -1,13 +1,15 @@
 //! What can be wrong with this machine, this home and its sessions, each with the way out.
-//! Looks only; `--fix` seals, through `seal` alone.
+//! Looks only; `--fix` seals, through `seal` alone, and removes empty cgroups.
 
 use std::path::Path;
 
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::identity::Liveness;
+use abide_core::place::{Place, Stays};
+use abide_sys::cgroup::Cgroup;
 
-use crate::{Sealing, Session, Sessions, Truth};
+use crate::{Sealing, Session, Sessions, Truth, place};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +55,7 @@ pub fn examine(home: &Path, fix: bool) -> Result<Vec<Check>, Failure> {
     let opened = Sessions::open(home);
     let truth = Truth::new();
     let mut checks = vec![usable(&opened), machine(&truth), boot(&truth), identity(&truth)];
+    checks.extend([cgroup(), logout()]);
     if let Ok(sessions) = &opened {
         checks.extend(each_session(sessions, fix)?);
     }
@@ -111,6 +114,47 @@ fn identity(truth: &Truth) -> Check {
     }
 }
 
+/// Whether a session's processes are found wherever they went, and what killed them is known.
+fn cgroup() -> Check {
+    let name = "cgroup";
+    let (place, own) = place::here();
+    let below = own.as_ref().map_or("/", Cgroup::path);
+    match place {
+        Place::Own => good(name, format!("each program gets one of its own, below {below}")),
+        Place::Tree(stays) => {
+            let detail =
+                format!("a program started here {}; after a killed guard a stop may miss some", stays.says());
+            let fix = match stays {
+                Stays::NoCgroup => "mount cgroup2 (a writable one in a container)",
+                Stays::NotDelegated => "systemd-run --user --scope -p Delegate=yes abide run ...",
+            };
+            weak(name, &detail, fix)
+        }
+    }
+}
+
+fn logout() -> Check {
+    match place::logout(Path::new("/")) {
+        None => good("logout", "does not end what is started here".to_owned()),
+        Some((says, fix)) => weak("logout", &says, &fix),
+    }
+}
+
+/// The cgroup of a session that is over, if it is empty and still there.
+fn empty_cgroup(session: &Session, fix: bool) -> Option<Check> {
+    let cgroup = place::left_by(session).filter(|cgroup| cgroup.is_populated() == Some(false))?;
+    let detail =
+        format!("session {} is over and its empty cgroup {} is still there", session.id, cgroup.path());
+    let check = match fix.then(|| cgroup.remove()) {
+        None => weak("empty cgroup", &detail, "abide doctor --fix"),
+        Some(Ok(())) => {
+            Check { health: Health::Mended, ..good("empty cgroup", format!("{detail}: removed")) }
+        }
+        Some(Err(error)) => weak("empty cgroup", &format!("{detail}: {error}"), "remove it as its owner"),
+    };
+    Some(check.about(&session.id))
+}
+
 fn each_session(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
     let all = sessions.list()?;
     let mut checks = vec![good("sessions", format!("{} found", all.len()))];
@@ -118,6 +162,9 @@ fn each_session(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
         checks.extend(damage(session));
         if session.verdict.rule.closing().is_some() {
             checks.push(if fix { sealed(sessions, session) } else { unsealed(session) });
+        }
+        if session.verdict.status.is_terminal() {
+            checks.extend(empty_cgroup(session, fix));
         }
     }
     Ok(checks)

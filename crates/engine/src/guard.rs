@@ -1,5 +1,5 @@
 //! The guard: parent of the program, owner of its terminal, single writer of its recording, witness of its end.
-//! A plain poll loop around `core::guard`; `birth` brings it up, `recorder` writes, `tree` finds what is left.
+//! A plain poll loop around `core::guard`; `birth` brings it up, `recorder` writes.
 
 mod again;
 mod birth;
@@ -7,7 +7,6 @@ mod end;
 pub(crate) mod handover;
 mod link;
 mod recorder;
-mod tree;
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -16,17 +15,21 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{
     Body, Cause, Drained, How, Marked, Noted, Observer, Outcome, Resources, Signalled, Started, StopAsked,
+    Survivor,
 };
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
 use abide_core::identity::Identity;
+use abide_core::place::cause_of;
 use abide_core::recording::{Kind, resize_payload};
+use abide_sys::cgroup::{Cgroup, Changes};
 use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
 use abide_sys::{clock, pty, reap, tty};
 
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
+use crate::{place, tree};
 use link::{Ask, Link};
 use recorder::{Recorder, Took};
 
@@ -83,6 +86,7 @@ struct Keeper {
 struct Heard {
     output: bool,
     program: bool,
+    cgroup: bool,
     host: bool,
 }
 
@@ -94,16 +98,21 @@ struct Program {
     ours: bool,
     /// When it is to be identified again, because another process could still be taken for it.
     identify_at: Option<u64>,
+    /// The cgroup that was made for it.
+    cgroup: Option<Cgroup>,
+    /// Tells when that becomes empty.
+    changes: Option<Changes>,
 }
 
 /// The longest that a tick of the clock which births are told by takes, twice.
 const TWO_TICKS_MS: u64 = 20;
 
 impl Program {
-    fn new(identity: Identity, pidfd: OwnedFd, started_boot: u64, ours: bool) -> Self {
+    fn new(identity: Identity, pidfd: OwnedFd, ours: bool, cgroup: Option<Cgroup>) -> Self {
+        let started_boot = clock::now().boot;
         let mistakable = !identity.is_unmistakable();
-        let identify_at = mistakable.then(|| clock::now().boot.saturating_add(TWO_TICKS_MS));
-        Self { identity, pidfd, started_boot, ours, identify_at }
+        let identify_at = mistakable.then(|| started_boot.saturating_add(TWO_TICKS_MS));
+        Self { identity, pidfd, started_boot, ours, identify_at, cgroup, changes: None }
     }
 }
 
@@ -121,6 +130,9 @@ impl Keeper {
             }
             if heard.program {
                 self.see_the_end();
+            }
+            if heard.cgroup {
+                self.watch_cgroup();
             }
             if let Some((_, terminal)) = self.outputs.first().filter(|_| self.slave.is_some()) {
                 self.link.write(terminal);
@@ -143,15 +155,18 @@ impl Keeper {
         }));
         let watches = !self.program.ours && !self.mind.is_ending();
         interests.extend(watches.then(|| Interest::reading(self.program.pidfd.as_fd())));
+        let changes = &self.program.changes;
+        interests.extend(changes.as_ref().map(|changes| Interest::news(changes.as_fd())));
         interests.extend(self.link.interest());
         let times = [self.mind.wake_at(), self.link.wake_at(), self.program.identify_at];
         let wake_at = times.into_iter().flatten().min();
         let timeout = wake_at.map(|at| at.saturating_sub(clock::now().boot));
         let ready = poll::wait(&interests, timeout);
         let (outputs, rest) = ready[1..].split_at(self.outputs.len());
-        let (program, host) = rest.split_at(usize::from(watches));
+        let (program, rest) = rest.split_at(usize::from(watches));
+        let (cgroup, host) = rest.split_at(usize::from(changes.is_some()));
         let any = |ready: &[Ready]| ready.iter().any(|ready| ready.read);
-        Heard { output: any(outputs), program: any(program), host: any(host) }
+        Heard { output: any(outputs), program: any(program), cgroup: any(cgroup), host: any(host) }
     }
 
     /// Without inodes, a process is told from all others only once the tick of its birth is over.
@@ -174,6 +189,24 @@ impl Keeper {
         let seen = self.truth.end_of(&self.program.pidfd, self.program.identity.pid);
         self.observer = seen.map(|(_, observer)| observer);
         self.tell(Input::ProgramEnded { how: seen.map_or(How::Lost, |(how, _)| how), resources: None });
+    }
+
+    /// Of those that are not ours to wait for, only the cgroup tells when the last is gone.
+    fn watch_cgroup(&mut self) {
+        self.program.changes.take_if(|changes| changes.is_populated().is_err());
+        if self.nobody_left() {
+            self.tell(Input::TreeEmpty);
+        }
+    }
+
+    /// Nobody can be listed, and nobody escapes being listed.
+    fn nobody_left(&self) -> bool {
+        self.left().is_empty() && !tree::holds_some(&self.truth, self.program.cgroup.as_ref())
+    }
+
+    /// What is left of the session.
+    fn left(&self) -> Vec<Survivor> {
+        tree::left(&self.truth, std::process::id(), self.program.cgroup.as_ref())
     }
 
     /// Sees to it that there is a host as long as there is a program.
@@ -268,14 +301,10 @@ impl Keeper {
                 None
             }
             Effect::SignalTree(number) => {
-                let left = tree::left(&self.truth);
-                if !left.is_empty() {
-                    self.note_signal(number, left.iter().map(|survivor| survivor.process.pid).collect());
-                    tree::signal_all(&self.truth, &left, number);
-                }
+                self.signal_tree(number);
                 None
             }
-            Effect::CountTree => tree::left(&self.truth).is_empty().then_some(Input::TreeEmpty),
+            Effect::CountTree => self.nobody_left().then_some(Input::TreeEmpty),
             Effect::Drain => {
                 self.read(u32::MAX);
                 self.note(Body::Drained(Drained { bytes: self.recorder.position() }));
@@ -283,7 +312,8 @@ impl Keeper {
             }
             Effect::RecordEnd { how, resources, cause } => {
                 let lost = (how == How::Lost).then_some(Cause::HelpersDied);
-                let outcome = Outcome { how, observed_by: self.observer, cause: cause.or(lost) };
+                let oom = || cause_of(how, self.program.cgroup.as_ref().and_then(Cgroup::oom_kills));
+                let outcome = Outcome { how, observed_by: self.observer, cause: cause.or(lost).or_else(oom) };
                 Some(Input::EndRecorded { done: self.record_end(outcome, resources) })
             }
             Effect::WakeAt(_) => None,
@@ -291,8 +321,19 @@ impl Keeper {
                 self.link.tell_ended();
                 // A byte that nobody takes away wakes every waiter, those that come late included.
                 let _ = self.waiters.write(b"!");
+                self.leave_cgroup();
                 None
             }
+        }
+    }
+
+    fn signal_tree(&mut self, number: i32) {
+        let left = self.left();
+        let cgroup = self.program.cgroup.as_ref();
+        self.program.changes = cgroup.and_then(|cgroup| cgroup.changes().ok());
+        if !left.is_empty() || (number == signal::KILL && tree::holds_some(&self.truth, cgroup)) {
+            self.note_signal(number, left.iter().map(|survivor| survivor.process.pid).collect());
+            tree::signal_all(&self.truth, &left, self.program.cgroup.as_ref(), number);
         }
     }
 
@@ -331,7 +372,7 @@ impl Keeper {
                 others = true;
             }
         }
-        if others && tree::left(&self.truth).is_empty() {
+        if others && self.nobody_left() {
             self.tell(Input::TreeEmpty);
         }
     }
@@ -355,6 +396,13 @@ impl Keeper {
         }
         if let Some(cut) = self.recorder.newly_cut() {
             self.note(Body::Cut(cut));
+        }
+    }
+
+    /// Removes the cgroup, unless somebody lives on in it.
+    fn leave_cgroup(&self) {
+        if let Some(cgroup) = self.program.cgroup.as_ref().filter(|cgroup| cgroup.members().is_empty()) {
+            place::remove(cgroup);
         }
     }
 

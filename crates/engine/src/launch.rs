@@ -18,7 +18,7 @@ use abide_sys::spawn::{self, Image};
 
 use crate::store::Home;
 use crate::truth::{Session, Truth};
-use crate::{guard, names, store};
+use crate::{guard, names, place, store};
 
 /// What a launch asks for.
 #[derive(Debug, Clone)]
@@ -50,16 +50,22 @@ pub(crate) fn launch(truth: &Truth, home: &Home, request: Request) -> Result<Ses
     match answer {
         Ok(Answer::Published) => Ok(truth.of(home, &id)),
         Ok(Answer::Refused(message)) => {
-            home.discard(&id);
+            discard(home, &id);
             Err(Failure::new(Code::Internal, format!("session {id} could not be launched: {message}"))
                 .about(id.as_str())
                 .hint("nothing was started"))
         }
         Err(error) => {
-            home.discard(&id);
+            discard(home, &id);
             Err(Failure::io("start a guard for session", &id, &error).about(id.as_str()))
         }
     }
+}
+
+/// Leaves nothing of a launch that came to nothing.
+fn discard(home: &Home, id: &SessionId) {
+    home.discard(id);
+    place::discard(id);
 }
 
 enum Answer {

@@ -10,6 +10,7 @@ use abide_sys::lock::{self, Holder};
 
 use crate::declared;
 use crate::find;
+use crate::place;
 use crate::store::{Home, SessionDir, Writer};
 use crate::truth::{Session, Truth};
 
@@ -65,6 +66,7 @@ fn close(
         let status = session.verdict.status;
         return Ok(if status.is_terminal() { Sealing::WasClosed } else { Sealing::NotOver(status) });
     };
+    let cgroup = place::left_by(session);
     let sealed = Sealed {
         status,
         cause: session.verdict.outcome.as_ref().and_then(|inferred| inferred.cause),
@@ -76,5 +78,9 @@ fn close(
     }
     writer.add(truth.now().at, Body::Sealed(Box::new(sealed)))?;
     writer.sync()?;
+    if let Some(cgroup) = cgroup {
+        // One in which somebody lives on stays; `rm`, `gc` and `doctor --fix` try again.
+        let _ = cgroup.remove();
+    }
     Ok(Sealing::Sealed)
 }

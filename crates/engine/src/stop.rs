@@ -8,11 +8,12 @@ use abide_core::failure::{Code, Failure, admit};
 use abide_core::identity::Identity;
 use abide_core::status::Column;
 use abide_core::verdict::actor_of;
+use abide_sys::cgroup::Cgroup;
 use abide_sys::{clock, poll, signal};
 
-use crate::seal;
 use crate::store::{Home, Writer};
 use crate::truth::{Session, Truth};
+use crate::{place, seal, tree};
 
 /// How long a guard may take beyond the patience it was asked for.
 const SLACK_MS: u64 = 10_000;
@@ -49,7 +50,15 @@ pub(crate) fn send(truth: &Truth, home: &Home, session: &Session, number: i32) -
 pub(crate) fn survivors(truth: &Truth, session: &Session) -> Vec<Survivor> {
     let ended = session.evidence.closing.ended.as_ref();
     let recorded = ended.map(|told| told.body.survivors.as_slice()).unwrap_or_default();
-    recorded.iter().filter(|survivor| truth.is_alive(&survivor.process).is_alive()).cloned().collect()
+    let alive = |survivor: &&Survivor| truth.is_alive(&survivor.process).is_alive();
+    let mut alive: Vec<Survivor> = recorded.iter().filter(alive).cloned().collect();
+    // Those that nobody recorded are known to the cgroup.
+    for survivor in tree::left(truth, std::process::id(), place::recorded(&session.evidence).as_ref()) {
+        if !alive.iter().any(|known| known.process.pid == survivor.process.pid) {
+            alive.push(survivor);
+        }
+    }
+    alive
 }
 
 fn held_guard(truth: &Truth, session: &Session) -> Option<OwnedFd> {
@@ -73,8 +82,8 @@ fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd),
 /// No guard will do it: the program and everything below it, politely first.
 fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> Result<(), Failure> {
     let (program, pidfd) = held_program(truth, session)?;
-    let below: Vec<_> = truth.descendants(program.pid);
-    let below: Vec<_> = below.iter().filter_map(|member| truth.identify(member.pid).ok()).collect();
+    let cgroup = place::recorded(&session.evidence);
+    let mut below = tree::left(truth, program.pid, cgroup.as_ref());
     let mut pen = pen(truth, home, session)?;
     let by = format!("pid {}", std::process::id());
     note(&mut pen, session, Body::StopAsked(StopAsked { by, grace_ms }))?;
@@ -86,11 +95,20 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
             break;
         }
     }
-    for member in &below {
-        if let Ok(held) = truth.hold(member) {
-            note_signal(&mut pen, session, signal::KILL, member)?;
-            let _ = signal::send(&held, signal::KILL);
-            ends_within(&held, DEATH_MS);
+    // What was started meanwhile is known to the cgroup.
+    below.extend(tree::left(truth, std::process::id(), cgroup.as_ref()));
+    let held: Vec<_> = below.iter().filter_map(|one| truth.hold(&one.process).ok()).collect();
+    if !held.is_empty() || tree::holds_some(truth, cgroup.as_ref()) {
+        let pids = below.iter().map(|survivor| survivor.process.pid).collect();
+        note_signals(&mut pen, session, signal::KILL, pids)?;
+        tree::signal_all(truth, &below, cgroup.as_ref(), signal::KILL);
+        for pidfd in &held {
+            // Whoever lives on is named as a survivor.
+            let _ = ends_within(pidfd, DEATH_MS);
+        }
+        let alone = cgroup.as_ref().filter(|cgroup| tree::holds_some(truth, Some(cgroup)));
+        if let Some(Ok(mut changes)) = alone.map(Cgroup::changes) {
+            changes.await_empty(DEATH_MS);
         }
     }
     seal::seal(truth, home, &session.id).map(|_| ())
@@ -116,8 +134,12 @@ fn pen(truth: &Truth, home: &Home, session: &Session) -> Result<Writer, Failure>
 }
 
 fn note_signal(pen: &mut Writer, session: &Session, number: i32, to: &Identity) -> Result<(), Failure> {
+    note_signals(pen, session, number, vec![to.pid])
+}
+
+fn note_signals(pen: &mut Writer, session: &Session, number: i32, pids: Vec<u32>) -> Result<(), Failure> {
     let by = format!("pid {}", std::process::id());
-    note(pen, session, Body::Signalled(Signalled { signal: number, pids: vec![to.pid], by }))
+    note(pen, session, Body::Signalled(Signalled { signal: number, pids, by }))
 }
 
 fn note(pen: &mut Writer, session: &Session, body: Body) -> Result<(), Failure> {

@@ -106,6 +106,12 @@ impl Truth {
         self.probe.descendants(of)
     }
 
+    /// One process with its parent and its arguments; none if it is gone.
+    #[must_use]
+    pub fn process(&self, pid: u32) -> Option<Descendant> {
+        self.probe.process(pid)
+    }
+
     /// This instant, as verdicts want it.
     #[must_use]
     pub fn now(&self) -> Now {

@@ -26,6 +26,12 @@ impl<'a> Interest<'a> {
     pub const fn reading(fd: BorrowedFd<'a>) -> Self {
         Self { fd, read: true, write: false }
     }
+
+    /// Awaits only what needs no asking: a hang-up, or the news of a cgroup, which the kernel tells as an error.
+    #[must_use]
+    pub const fn news(fd: BorrowedFd<'a>) -> Self {
+        Self { fd, read: false, write: false }
+    }
 }
 
 /// Waits until something can be done, for so many ms at most.

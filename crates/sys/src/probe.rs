@@ -91,6 +91,12 @@ impl Probe {
         system::descendants(of)
     }
 
+    /// One process, as `/proc` tells; none if it is gone.
+    #[must_use]
+    pub fn process(&self, pid: u32) -> Option<Descendant> {
+        system::process(pid)
+    }
+
     /// The identity of a process that is alive now.
     ///
     /// # Errors
@@ -127,6 +133,7 @@ mod tests {
         assert_eq!(elsewhere::identify(&here, means, 1), Err(Doubt::Unsupported));
         assert_eq!(elsewhere::parent(1), None);
         assert!(elsewhere::hold(1).is_none() && elsewhere::descendants(1).is_empty());
+        assert!(elsewhere::process(1).is_none());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none());
     }

@@ -74,10 +74,11 @@ const GATE: RawFd = 3;
 const REPORT: RawFd = 4;
 
 /// Forks a process in a session of its own that waits until the gate is opened. If we die first, it exits.
+/// With a cgroup, it is born there: to move it there later would take milliseconds.
 ///
 /// # Errors
-/// If no process can be made.
-pub fn gated(image: &Image, stdio: Stdio<'_>) -> io::Result<Gated> {
+/// If no process can be made, or not in that cgroup.
+pub fn gated(image: &Image, stdio: Stdio<'_>, cgroup: Option<BorrowedFd<'_>>) -> io::Result<Gated> {
     let (gate_in, gate) = pipe_with(PipeFlags::CLOEXEC)?;
     let (report, report_out) = pipe_with(PipeFlags::CLOEXEC)?;
     let (argv, env) = (pointers(&image.argv), pointers(&image.env));
@@ -90,7 +91,13 @@ pub fn gated(image: &Image, stdio: Stdio<'_>) -> io::Result<Gated> {
     let mask = block_all();
     // SAFETY: the forked process calls only async-signal-safe functions on memory prepared above, and ends in
     // exec or _exit.
-    let pid = unsafe { libc::fork() };
+    let pid = unsafe {
+        match cgroup {
+            Some(cgroup) => fork_into(cgroup),
+            None => libc::fork(),
+        }
+    };
+    let refused = io::Error::last_os_error();
     if pid == 0 {
         // SAFETY: as above. Everything else is closed first, lifetime locks and our end of the gate included.
         unsafe {
@@ -117,9 +124,27 @@ pub fn gated(image: &Image, stdio: Stdio<'_>) -> io::Result<Gated> {
     drop((gate_in, report_out));
     restore(&mask);
     if pid == -1 {
-        return Err(io::Error::last_os_error());
+        return Err(refused);
     }
     Ok(Gated { pid: pid.cast_unsigned(), pidfd: held(pid)?, gate, report })
+}
+
+/// The flag of clone3; the one of libc does not fit its type.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+/// A fork whose process is born in another cgroup. For a process of one thread.
+///
+/// # Safety
+/// As for `fork`.
+unsafe fn fork_into(cgroup: BorrowedFd<'_>) -> libc::pid_t {
+    // SAFETY: arguments of zeros are valid, and mean a plain fork.
+    let mut wanted = unsafe { std::mem::zeroed::<libc::clone_args>() };
+    wanted.flags = CLONE_INTO_CGROUP;
+    wanted.exit_signal = libc::SIGCHLD as u64;
+    wanted.cgroup = cgroup.as_raw_fd() as u64;
+    // SAFETY: the kernel reads the arguments, whose size it is told; the new process has a copy of our memory.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const wanted, size_of::<libc::clone_args>()) };
+    pid as libc::pid_t
 }
 
 /// Starts a helper that nobody waits for: in a session of its own, a descendant of nobody, with the given

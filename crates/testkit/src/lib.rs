@@ -1,10 +1,11 @@
-//! What abide's tests share, each helper once; never shipped. Read from the top: where a test lives (`scratch`),
+//! What abide's tests share, each helper once; never shipped. Read from the top: where a test lives (`scratch`, `cgroup`),
 //! what it starts (`running`, `terminal`, `agent`, `abide`), who knows the truth (`observer`), and the faults it injects
 //! (`namespace`, `drill`, `reuse`). Nothing here sleeps: a deadline is a failure message, never a pace.
 
 pub mod abide;
 pub mod agent;
 mod bins;
+pub mod cgroup;
 pub mod deadline;
 pub mod drill;
 pub mod namespace;
@@ -17,6 +18,7 @@ pub mod terminal;
 
 pub use abide::Abide;
 pub use bins::bin;
+pub use cgroup::ScratchCgroup;
 pub use observer::{Ending, Observer};
 pub use running::{Ran, Running};
 pub use scratch::{ScratchDir, ScratchHome};

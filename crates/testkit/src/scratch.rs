@@ -5,7 +5,11 @@ use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use abide_sys::cgroup::{self, Cgroup};
 use abide_sys::clock;
+
+/// How long what a test has killed may take to leave its cgroup.
+const LEAVING_MS: u64 = 2_000;
 
 /// A directory of mode 0700 with a name of its own, removed with all that is in it.
 #[derive(Debug)]
@@ -79,5 +83,20 @@ impl ScratchHome {
     #[must_use]
     pub const fn around(&self) -> &ScratchDir {
         &self.0
+    }
+}
+
+impl Drop for ScratchHome {
+    /// A test that kills guards leaves cgroups that nobody else removes.
+    fn drop(&mut self) {
+        let Some(own) = cgroup::paths().unified.as_deref().and_then(Cgroup::at) else { return };
+        for session in fs::read_dir(self.path().join("sessions")).into_iter().flatten().flatten() {
+            let cgroup = session.file_name().to_str().map(|id| own.of_session(id)).filter(Cgroup::exists);
+            if let Some((cgroup, Ok(mut changes))) = cgroup.map(|cgroup| (cgroup.clone(), cgroup.changes())) {
+                changes.await_empty(LEAVING_MS);
+                // Its guard may have been quicker.
+                let _ = cgroup.remove();
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
-use abide_engine::{Request, Session, Until, launch};
+use abide_engine::{Request, Session, Until, launch, place};
 
 use super::{Front, OneOf, Verb, attach, wait};
 use crate::show::session::SessionView;
@@ -25,7 +25,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(after_help = "Exits with 126 if the program cannot be executed, 127 if it is not found. \
     With --wait: the program's code, 128+signal, or 125 if abide itself failed. \
-    HUP, INT and TERM end this command only; the session goes on.")]
+    HUP, INT and TERM end this command only; the session goes on. \
+    Warns where a logout would end it (see `abide doctor`).")]
 pub(crate) struct Args {
     /// Print the ID and return as soon as the session can be waited on
     #[arg(short, long, conflicts_with = "wait")]
@@ -71,6 +72,9 @@ impl Verb for Args {
         let (waits, detached) = (self.wait, self.detach);
         let mut sessions = front.sessions()?;
         let session = sessions.run(self.request()?)?;
+        if let Some(warning) = place::warning() {
+            front.output.warn(&warning);
+        }
         if let Some(failed) = &session.evidence.closing.exec_failed {
             let reason = std::io::Error::from_raw_os_error(failed.body.errno);
             let message = format!("session {}: cannot execute {}: {reason}", session.id, failed.body.path);

@@ -51,6 +51,7 @@ fn document(only: Option<&str>) -> Value {
                 "ok": { "const": true },
                 "command": { "const": name },
                 "data": data(&mut made),
+                "warnings": { "type": "array", "items": { "type": "string" } },
             },
             "required": ["schema", "ok", "command", "data"],
         });

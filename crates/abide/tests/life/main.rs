@@ -9,6 +9,7 @@ mod killed;
 mod launcher;
 mod namespaces;
 mod orders;
+mod place;
 mod screens;
 mod statuses;
 mod stopped;

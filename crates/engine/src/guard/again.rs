@@ -21,6 +21,7 @@ use super::handover::{self, Given, Handover};
 use super::link::Link;
 use super::recorder::Recorder;
 use super::{Keeper, Program, SIGNALS};
+use crate::place;
 use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
@@ -57,7 +58,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
         outputs,
         slave,
         link: Link::resume(listener, bell, given.take(handover::LINE), &handover),
-        program: Program::new(identity, pidfd, started_boot, ours),
+        program: Program { started_boot, ..Program::new(identity, pidfd, ours, place::recorded(&known)) },
         observer: ours.then_some(Observer::Guard),
         waiters: File::from(given.must(handover::WAITERS)?),
         next_image: None,

@@ -10,6 +10,7 @@ use abide_core::evidence::{Body, ExecFailed, Guarded, Launched, Observer, Role, 
 use abide_core::guard::{Guard, Orders};
 use abide_core::id::SessionId;
 use abide_core::recording::{Kind, Start};
+use abide_sys::cgroup::Cgroup;
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::lock::{self, Holder};
 use abide_sys::pty::Pty;
@@ -20,6 +21,7 @@ use abide_sys::{clock, reap};
 use super::link::Link;
 use super::recorder::Recorder;
 use super::{Keeper, PUBLISHED, Program};
+use crate::place;
 use crate::spill::Spill;
 use crate::store::{Home, SessionDir, Writer};
 use crate::truth::Truth;
@@ -34,6 +36,8 @@ struct Parcel {
 struct Ends {
     outputs: Vec<(Kind, File)>,
     slave: Option<OwnedFd>,
+    /// Where it was born.
+    cgroup: Option<Cgroup>,
 }
 
 /// Brings up the guard and its program. None if the program never ran: then that is on record, or the launcher
@@ -72,7 +76,7 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
     recorder.add(Kind::Start, &start_entry(&launched)?);
     let waiters = dir.hold()?;
     let link = Link::new(&dir)?;
-    let (gated, ends) = start(&image, launched.size)?;
+    let (gated, ends) = start(&image, launched.size, place::make(&id))?;
     let identity = truth.identify(gated.pid).map_err(|doubt| io::Error::other(doubt.says()))?;
     launched.program = Some(identity);
     let timeout_at = launched.timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
@@ -80,7 +84,7 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
     evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;
     home.publish(&id)?;
     let orders = Orders { asking: vec![signal::TERM], timeout_at };
-    let program = Program::new(identity, gated.pidfd.try_clone()?, clock::now().boot, true);
+    let program = Program::new(identity, gated.pidfd.try_clone()?, true, ends.cgroup);
     let keeper = Keeper {
         truth,
         mind: Guard::new(orders),
@@ -109,7 +113,8 @@ impl Keeper {
                 // If it has ended already, the identity from the gate is the same process.
                 let program = self.truth.identify(self.program.identity.pid).unwrap_or(self.program.identity);
                 self.program.started_boot = at.boot;
-                self.note(Body::Started(Started { program, image: command, cgroup: None }));
+                let cgroup = self.program.cgroup.as_ref().map(|cgroup| cgroup.path().to_owned());
+                self.note(Body::Started(Started { program, image: command, cgroup }));
                 Some(self)
             }
             Err((errno, _)) => {
@@ -118,6 +123,9 @@ impl Keeper {
                 // Either record is enough, and there is nobody left to try again for.
                 let _ = self.dir.fill_slot(&[fact]);
                 self.note(failed);
+                if let Some(cgroup) = &self.program.cgroup {
+                    place::remove(cgroup);
+                }
                 None
             }
         }
@@ -150,20 +158,32 @@ pub(super) fn guard_it(truth: &Truth, dir: &SessionDir) -> io::Result<Writer> {
     Ok(evidence)
 }
 
-fn start(image: &Image, size: Option<Size>) -> io::Result<(Gated, Ends)> {
+fn start(image: &Image, size: Option<Size>, cgroup: Option<Cgroup>) -> io::Result<(Gated, Ends)> {
     if let Some(size) = size {
         let pty = Pty::open(size)?;
-        let gated = spawn::gated(image, Stdio::Terminal(pty.slave.as_fd()))?;
+        let (gated, cgroup) = bear(image, Stdio::Terminal(pty.slave.as_fd()), cgroup)?;
         let outputs = vec![(Kind::Output, File::from(pty.master))];
-        return Ok((gated, Ends { outputs, slave: Some(pty.slave) }));
+        return Ok((gated, Ends { outputs, slave: Some(pty.slave), cgroup }));
     }
     let null = File::open("/dev/null")?;
     let (output, program_output) = spawn::reading_pipe()?;
     let (errors, program_errors) = spawn::reading_pipe()?;
     let stdio = Stdio::Pipes([null.as_fd(), program_output.as_fd(), program_errors.as_fd()]);
-    let gated = spawn::gated(image, stdio)?;
+    let (gated, cgroup) = bear(image, stdio, cgroup)?;
     let outputs = vec![(Kind::Output, File::from(output)), (Kind::Errors, File::from(errors))];
-    Ok((gated, Ends { outputs, slave: None }))
+    Ok((gated, Ends { outputs, slave: None, cgroup }))
+}
+
+/// Starts the program in its cgroup; where the kernel refuses that, without one.
+fn bear(image: &Image, stdio: Stdio<'_>, cgroup: Option<Cgroup>) -> io::Result<(Gated, Option<Cgroup>)> {
+    if let Some(cgroup) = cgroup {
+        let born = cgroup.open().and_then(|dir| spawn::gated(image, stdio, Some(dir.as_fd())));
+        if let Ok(gated) = born {
+            return Ok((gated, Some(cgroup)));
+        }
+        let _ = cgroup.remove();
+    }
+    spawn::gated(image, stdio, None).map(|gated| (gated, None))
 }
 
 fn unpack(mut parcel: File) -> io::Result<Parcel> {

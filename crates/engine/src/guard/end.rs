@@ -4,15 +4,15 @@ use abide_core::evidence::{Body, Declared, Ended, Fact, Outcome, Resources};
 use abide_core::moment::Moment;
 use abide_sys::clock;
 
-use super::{Keeper, tree};
-use crate::declared;
+use super::Keeper;
+use crate::{declared, tree};
 
 impl Keeper {
     /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
     pub(super) fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
         let declared = declared::left_by_program(&self.dir);
         let brief = declared.as_ref().map(brief);
-        let left = tree::left(&self.truth);
+        let left = self.left();
         let more_survivors = left.len().saturating_sub(tree::NAMED) as u64;
         let survivors = left.into_iter().take(tree::NAMED).collect();
         let ended = Ended { outcome, resources, survivors, more_survivors };

@@ -34,3 +34,7 @@ pub(super) const fn hold(_: u32) -> Option<OwnedFd> {
 pub(super) const fn descendants(_: u32) -> Vec<Descendant> {
     Vec::new()
 }
+
+pub(super) const fn process(_: u32) -> Option<Descendant> {
+    None
+}

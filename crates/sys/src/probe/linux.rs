@@ -122,6 +122,10 @@ pub(super) fn descendants(of: u32) -> Vec<Descendant> {
     found
 }
 
+pub(super) fn process(pid: u32) -> Option<Descendant> {
+    parent(pid).map(|parent| Descendant { pid, parent, command: command(pid) })
+}
+
 fn command(pid: u32) -> Vec<String> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line = line.strip_suffix(b"\0").unwrap_or(&line);

@@ -12,6 +12,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("StateDirectory", "systemd's name"),
     ("Timestamp", "jiff::Timestamp"),
     ("XDG_STATE_HOME", "the XDG variable"),
+    ("cgroup.events", "a file of a cgroup"),
     ("job control", "the shell's feature"),
     ("memory.events", "a file of a cgroup"),
     ("rename = \"state\"", "a field of `sources`, promised in the JSON form"),

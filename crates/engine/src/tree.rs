@@ -1,0 +1,75 @@
+//! What is left of a session: every process that descends from its guard or its program, whatever session or group it
+//! chose, and every process in its cgroup, whoever its parent is by now. Its host is no part of it, and other guards
+//! are sessions of their own.
+
+use abide_core::evidence::Survivor;
+use abide_sys::cgroup::{Cgroup, Member};
+use abide_sys::signal;
+
+use crate::truth::Truth;
+use crate::{guard, host};
+
+/// So many survivors are named on record.
+pub(crate) const NAMED: usize = 400;
+/// So much of each one's command line.
+const COMMAND: usize = 120;
+
+/// The living processes below `top`, which is not counted itself, and in the session's cgroup.
+pub(crate) fn left(truth: &Truth, top: u32, cgroup: Option<&Cgroup>) -> Vec<Survivor> {
+    let members = cgroup.map(Cgroup::members).unwrap_or_default();
+    let mut family = truth.descendants(top);
+    // Who lost its parent to a killed guard descends from nobody here: only the cgroup still knows it.
+    for member in members.iter().filter(|member| !member.nested && member.pid != top) {
+        if !family.iter().any(|known| known.pid == member.pid) {
+            family.extend(truth.process(member.pid));
+        }
+    }
+    let mut foreign: Vec<u32> =
+        members.iter().filter(|member| member.nested).map(|member| member.pid).collect();
+    foreign.extend(family.iter().filter(|member| is_helper(&member.command)).map(|member| member.pid));
+    // A guard's whole family is foreign, in whatever order they are found.
+    let mut known = 0;
+    while known < foreign.len() {
+        known = foreign.len();
+        let theirs = family.iter().filter(|member| foreign.contains(&member.parent)).map(|member| member.pid);
+        let new: Vec<u32> = theirs.filter(|pid| !foreign.contains(pid)).collect();
+        foreign.extend(new);
+    }
+    family.retain(|member| !foreign.contains(&member.pid));
+    let alive = family.into_iter().filter_map(|member| {
+        let process = truth.identify(member.pid).ok()?;
+        let mut command = member.command.join(" ");
+        command.truncate(command.floor_char_boundary(COMMAND));
+        Some(Survivor { process, command })
+    });
+    alive.collect()
+}
+
+fn is_helper(command: &[String]) -> bool {
+    let role = command.get(1).map(String::as_bytes);
+    role == Some(guard::ARGUMENT.to_bytes()) || role == Some(host::ARGUMENT.to_bytes())
+}
+
+/// Somebody of the session is in its cgroup, and nobody of another: also one who forks faster than can be listed.
+pub(crate) fn holds_some(truth: &Truth, cgroup: Option<&Cgroup>) -> bool {
+    let is_ours = |member: &Member| {
+        !member.nested && truth.process(member.pid).is_none_or(|process| !is_helper(&process.command))
+    };
+    let some = cgroup.filter(|cgroup| cgroup.is_populated() == Some(true));
+    some.is_some_and(|cgroup| cgroup.members().iter().all(is_ours))
+}
+
+/// Signals each of them, if it is still the same process. A kill reaches the whole cgroup at once, if it is the
+/// session's alone, so that nobody escapes by forking.
+pub(crate) fn signal_all(truth: &Truth, left: &[Survivor], cgroup: Option<&Cgroup>, number: i32) {
+    for survivor in left {
+        if let Ok(pidfd) = truth.hold(&survivor.process) {
+            // One that ends meanwhile needs no signal.
+            let _ = signal::send(&pidfd, number);
+        }
+    }
+    if let Some(cgroup) = cgroup.filter(|_| number == signal::KILL && holds_some(truth, cgroup)) {
+        // Before Linux 5.14 each has been killed by itself.
+        let _ = cgroup.kill();
+    }
+}
