@@ -1,5 +1,6 @@
 //! The verbs. A new one is a file below this folder, its `mod` line and its line in the table.
 
+mod about;
 mod attach;
 mod demo;
 mod doctor;
@@ -10,12 +11,10 @@ mod ls;
 mod result;
 mod rm;
 mod run;
-mod schema;
 mod signal;
 mod snapshot;
 mod stop;
 mod upgrade;
-mod version;
 mod wait;
 mod why;
 
@@ -26,6 +25,8 @@ use std::path::PathBuf;
 use abide_core::failure::Failure;
 use abide_engine::Sessions;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use about::{schema, version};
 
 use crate::args::{self, Cli};
 use crate::output::Output;

@@ -6,7 +6,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::{Command, Front, Verb, data_schemas};
+use crate::cmd::{Command, Front, Verb, data_schemas};
 use crate::output::{Refusal, SCHEMA};
 
 const EXAMPLES: &str = "Examples:
@@ -33,7 +33,7 @@ impl Verb for Args {
 }
 
 /// Makes schemas of what is written, not of what would be read: every field that is always there is required.
-pub(super) fn generator() -> SchemaGenerator {
+pub(crate) fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().for_serialize().into_generator()
 }
 

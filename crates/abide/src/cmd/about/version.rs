@@ -6,7 +6,7 @@ use abide_engine::Truth;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use crate::cmd::{Front, Verb};
 use crate::output;
 
 const EXAMPLES: &str = "Examples:

@@ -1,0 +1,4 @@
+//! The verbs about abide itself, not about sessions.
+
+pub(super) mod schema;
+pub(super) mod version;
