@@ -7,6 +7,7 @@ use abide_core::failure::Failure;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::config::form::Colours;
 use crate::show::page::Page;
 use crate::show::safe;
 use crate::show::word::{CodeName, StatusName};
@@ -19,13 +20,14 @@ pub(crate) const SCHEMA: &str = "abide/1";
 pub(crate) struct Output {
     command: &'static str,
     json: bool,
+    colours: Colours,
     out: BufWriter<StdoutLock<'static>>,
     reader_left: bool,
 }
 
 impl Output {
-    pub(crate) fn new(command: &'static str, json: bool) -> Self {
-        Self { command, json, out: BufWriter::new(io::stdout().lock()), reader_left: false }
+    pub(crate) fn new(command: &'static str, json: bool, colours: Colours) -> Self {
+        Self { command, json, colours, out: BufWriter::new(io::stdout().lock()), reader_left: false }
     }
 
     /// Whether programs listen, not people.
@@ -46,7 +48,7 @@ impl Output {
             let answer = Answer { schema: SCHEMA, ok: true, command: self.command, data };
             return self.put(safe::json(&answer).as_bytes());
         }
-        let mut page = Page::for_standard_output();
+        let mut page = Page::for_standard_output(self.colours);
         write(&mut page);
         self.put(page.text().as_bytes())
     }
@@ -68,6 +70,14 @@ impl Output {
     pub(crate) fn remark(&self, text: &str) {
         if !self.json {
             complain(text);
+        }
+    }
+
+    /// Tells a failure that hinders nothing, beside the answer. Programs find it there too.
+    pub(crate) fn warn(&self, failure: &Failure) {
+        complain(&format!("abide: warning: {}", safe::line(&failure.message)));
+        if let Some(hint) = &failure.hint {
+            complain(&format!("hint: {}", safe::line(hint)));
         }
     }
 
@@ -93,8 +103,11 @@ impl Output {
 
     /// Prints help, in colour where that is welcome.
     pub(crate) fn help(&mut self, help: &clap::builder::StyledStr) {
-        let text =
-            if Page::for_standard_output().colours() { help.ansi().to_string() } else { help.to_string() };
+        let text = if Page::for_standard_output(self.colours).colours() {
+            help.ansi().to_string()
+        } else {
+            help.to_string()
+        };
         // As above: help that cannot be printed cannot be complained about either.
         let _ = self.put(format!("{}\n", text.trim_end()).as_bytes());
     }

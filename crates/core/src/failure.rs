@@ -78,6 +78,7 @@ codes! {
     Unhealthy     "unhealthy"       Internal,
     Usage         "usage"           Usage,
     BadTime       "bad_time"        Usage,
+    BadConfig     "bad_config"      Usage,
     NoSuchSession "no_such_session" NoSession,
     Ambiguous     "ambiguous"       Ambiguous,
     NameInUse     "name_in_use"     Conflict,

@@ -8,7 +8,7 @@ use abide_engine::Shown;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use super::{Faulty, Front, Verb};
 use crate::show::page::Tone;
 use crate::show::time::Time;
 use crate::when;
@@ -56,6 +56,10 @@ pub(crate) struct LineView<'a> {
 
 impl Verb for Args {
     type Data = LineView<'static>;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Front, Verb, run};
+use crate::config::key::Key;
 use crate::show::session::{OutcomeView, SurvivorView};
 use crate::show::word::StatusName;
 
@@ -21,9 +22,8 @@ const EXAMPLES: &str = "Examples:
     with 1, naming what is. HUP, INT and TERM end this command only; a stop that was asked for is completed."
 )]
 pub(crate) struct Args {
-    /// How long it may take its time at each step
-    #[arg(long, value_name = "DURATION", default_value = "10s")]
-    grace: String,
+    #[arg(long, value_name = "DURATION", help = Key::Grace.help("How long it may take its time at each step"))]
+    grace: Option<String>,
     /// ID, name, unique prefix or @last
     #[arg(value_name = "ID")]
     session: String,
@@ -44,7 +44,7 @@ impl Verb for Args {
     type Data = StopView;
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let grace_ms = run::parse_duration(&self.grace)?;
+        let grace_ms = run::parse_duration(&front.value(Key::Grace, self.grace))?;
         let sessions = front.sessions()?;
         let stopped = sessions.stop(&sessions.find(&self.session)?, grace_ms)?;
         let survivors: Vec<_> = sessions.survivors(&stopped).iter().map(SurvivorView::new).collect();

@@ -3,7 +3,7 @@
 use abide_core::failure::{Code, Failure};
 use abide_engine::{Session, Until};
 
-use super::{Front, Verb, run};
+use super::{Faulty, Front, Verb, run};
 use crate::show::wait::{WaitView, WaitedView};
 
 const EXAMPLES: &str = "Examples:
@@ -41,6 +41,10 @@ impl Verb for Args {
 
     fn passes_on_a_code(&self) -> bool {
         true
+    }
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {

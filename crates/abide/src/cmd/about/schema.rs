@@ -6,7 +6,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::cmd::{Command, Front, Verb, data_schemas};
+use crate::cmd::{Command, Faulty, Front, Verb, data_schemas};
 use crate::output::{Refusal, SCHEMA};
 
 const EXAMPLES: &str = "Examples:
@@ -24,6 +24,10 @@ pub(crate) struct Args {
 
 impl Verb for Args {
     type Data = Map<String, Value>;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let document = document(self.name.as_deref());
