@@ -24,7 +24,10 @@ const EXAMPLES: &str = "Examples:
 /// Sessions that outlive their terminal, and the truth about them
 #[derive(Debug, Parser)]
 #[command(name = "abide", version, before_help = EXAMPLES, max_term_width = 100)]
-#[command(after_help = "A session is meant by its ID, its name, a unique prefix of either, or @last.")]
+#[command(
+    after_help = "A session is meant by its ID, its name, a unique prefix of either, or @last. HUP, INT and TERM \
+    end a command, never a session; the help of each command that lasts says how."
+)]
 pub(crate) struct Cli {
     /// Answer with one JSON object on standard output
     #[arg(long, global = true, help_heading = "Everywhere")]

@@ -23,10 +23,11 @@ use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use abide_core::failure::Failure;
+use abide_core::status::Column;
 use abide_engine::Sessions;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use about::{config, schema, version};
+use about::{completions, config, man, schema, version};
 
 use crate::args::Cli;
 use crate::config::Config;
@@ -41,6 +42,8 @@ pub(crate) const NO_CODE: u8 = 125;
 pub(crate) trait Verb {
     /// What `data` of its JSON answer holds.
     type Data: JsonSchema;
+    /// The column that decides which sessions it takes; none if it takes any.
+    const TAKES: Option<Column> = None;
 
     /// Does it, and gives the exit code.
     ///
@@ -139,6 +142,11 @@ macro_rules! verbs {
             }
         }
 
+        /// The column that decides which sessions the verb of this name takes.
+        fn takes(name: &str) -> Option<Column> {
+            match name { $($name => <$verb::Args as Verb>::TAKES,)+ _ => None }
+        }
+
         /// The schemas of what each verb answers.
         fn data_schemas() -> Vec<(&'static str, fn(&mut SchemaGenerator) -> Schema)> {
             vec![$(($name, |made| made.subschema_for::<<$verb::Args as Verb>::Data>()),)+]
@@ -164,6 +172,8 @@ verbs! {
     "doctor" doctor Doctor,
     "demo" demo Demo,
     "config" config Config,
+    "completions" completions Completions,
+    "man" man Man,
     "schema" schema Schema,
     "version" version Version,
 }

@@ -24,7 +24,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "Plain lines drop escape sequences; for programs that draw on the screen use `snapshot`. \
-    With --json: one object a line."
+    With --json: one object a line. HUP, INT and TERM end this command only, as they end any program; the \
+    session goes on."
 )]
 pub(crate) struct Args {
     /// Go on until the session is over

@@ -27,7 +27,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(after_help = "Exits with 126 if the program cannot be executed, 127 if it is not found. \
     With --wait: the program's code, 128+signal, or 125 if abide itself failed. \
-    HUP, INT and TERM end this command only; the session goes on.")]
+    HUP, INT and TERM end this command only, as they end any program; while attached, with the terminal restored \
+    and 128+signal. The session goes on.")]
 pub(crate) struct Args {
     /// Print the ID and return as soon as the session can be waited on
     #[arg(short, long, conflicts_with = "wait")]

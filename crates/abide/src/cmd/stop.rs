@@ -1,6 +1,7 @@
 //! `abide stop`: end a session, politely first.
 
 use abide_core::failure::Failure;
+use abide_core::status::Column;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,7 +20,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "Exits with 0 once the death of the program is proved and nothing of it is left, else \
-    with 1, naming what is. HUP, INT and TERM end this command only; a stop that was asked for is completed."
+    with 1, naming what is. HUP, INT and TERM end this command only, as they end any program; a stop \
+    that was asked for is completed."
 )]
 pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", help = Key::Grace.help("How long it may take its time at each step"))]
@@ -42,6 +44,7 @@ pub(crate) struct StopView {
 
 impl Verb for Args {
     type Data = StopView;
+    const TAKES: Option<Column> = Some(Column::Stoppable);
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let grace_ms = run::parse_duration(&front.value(Key::Grace, self.grace))?;

@@ -17,7 +17,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = "Exits with the declared code, else the program's code or 128+signal; 126 or 127 if \
     it could not be executed; 125 if there is no code to pass on (lost, damaged, no such session). At the \
     cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved. \
-    HUP, INT and TERM end this command only.")]
+    HUP, INT and TERM end this command only, as they end any program; the session goes on.")]
 pub(crate) struct Args {
     /// Until the first of them has ended
     #[arg(long, conflicts_with = "all")]

@@ -94,6 +94,12 @@ impl Page {
         self
     }
 
+    /// Puts a tab on the current line, for programs that take it apart.
+    pub(crate) fn tab(&mut self) -> &mut Self {
+        self.text.push('\t');
+        self
+    }
+
     /// Ends the current line.
     pub(crate) fn end(&mut self) -> &mut Self {
         self.text.push('\n');

@@ -2,6 +2,8 @@
 //! Each test names the row of the truth table that it stands for.
 
 mod common;
+mod completing;
+mod configured;
 mod crowds;
 mod disk;
 mod ends;
@@ -9,6 +11,7 @@ mod killed;
 mod launcher;
 mod namespaces;
 mod orders;
+mod signals;
 mod statuses;
 mod stopped;
 mod typing;
