@@ -43,7 +43,7 @@ impl Form {
             Self::Directory => text.starts_with('/') || text.starts_with("~/"),
             Self::Duration => when::duration_ms(text).is_some(),
             Self::Size => size(text).is_some(),
-            Self::Key => is_key(text),
+            Self::Key => key(text).is_some(),
             Self::Colours => Colours::parse(text).is_some(),
             Self::Age => limit(text, when::duration_ms).is_some(),
             Self::Count => limit(text, number).is_some(),
@@ -113,15 +113,23 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
     text[..split].parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// A key that a terminal sends as one control character. `ctrl-@` to `ctrl-_`, letters in either case.
-fn is_key(text: &str) -> bool {
-    let key = text.strip_prefix("ctrl-").map(str::as_bytes);
-    key.is_some_and(|key| matches!(key, [b'@'..=b'_' | b'a'..=b'z']))
+/// The control character that a terminal sends for a key: `ctrl-@` to `ctrl-_`, letters in either case.
+fn key(text: &str) -> Option<u8> {
+    match text.strip_prefix("ctrl-")?.as_bytes() {
+        [letter @ (b'@'..=b'_' | b'a'..=b'z')] => Some(letter & 0x1f),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_the_control_character_that_a_terminal_sends() {
+        let sent = ["ctrl-@", "ctrl-a", "ctrl-A", "ctrl-z", "ctrl-\\", "ctrl-_"].map(key);
+        assert_eq!(sent, [Some(0), Some(1), Some(1), Some(26), Some(0x1c), Some(0x1f)]);
+    }
 
     #[test]
     fn each_form_allows_its_own_and_nothing_else() {

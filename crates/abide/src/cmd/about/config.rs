@@ -105,7 +105,7 @@ impl Front {
                 let (colours, origin) = self.config.colours(self.color);
                 (Some(colours.name().to_owned()), origin)
             }
-            Key::Grace | Key::Size | Key::DetachKey | Key::GcOlder | Key::GcKeep | Key::GcBytes => {
+            Key::Grace | Key::Size | Key::Detach | Key::GcOlder | Key::GcKeep | Key::GcBytes => {
                 (Some(self.value(key, None)), self.config.origin(key))
             }
         };
