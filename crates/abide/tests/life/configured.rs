@@ -96,6 +96,17 @@ fn a_cap_in_the_file_is_refused_and_caps_no_wait() {
 }
 
 #[test]
+fn a_program_can_declare_its_result_whatever_stands_in_the_file() {
+    let world = World::new();
+    let abide = env!("CARGO_BIN_EXE_abide");
+    let _path = world.home.config("");
+    let (life, gate) = world.gated_by(&[abide, "result", "set", "failure", "--exit-code", "9"]);
+    let _path = world.home.config("this is no config\n");
+    gate.open();
+    assert_eq!(world.wait(&life.id).0, Some(9));
+}
+
+#[test]
 fn guard_and_host_never_open_the_file() {
     let world = World::new();
     // Named to the launching command alone, so that what the test asks later does not open it.

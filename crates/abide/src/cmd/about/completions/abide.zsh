@@ -14,7 +14,7 @@ _abide() {
             for line in "${(@f)found}"; do
                 candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
             done
-            _describe -V abide candidates
+            _describe abide candidates
             ;;
     esac
 }
