@@ -1,14 +1,15 @@
-//! What was typed: the root of the command line, the home it means, and refusals of what makes no sense.
-//! The only reader of the environment that decides where sessions are.
+//! What was typed: the root of the command line, and refusals of what makes no sense.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use abide_core::failure::{Code, Failure};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cmd::{Command, NO_CODE};
+use crate::config::Config;
+use crate::config::form::Colours;
 use crate::output::Output;
 
 const EXAMPLES: &str = "Examples:
@@ -23,14 +24,27 @@ const EXAMPLES: &str = "Examples:
 /// Sessions that outlive their terminal, and the truth about them
 #[derive(Debug, Parser)]
 #[command(name = "abide", version, before_help = EXAMPLES, max_term_width = 100)]
-#[command(after_help = "A session is meant by its ID, its name, a unique prefix of either, or @last.")]
+#[command(
+    after_help = "A session is meant by its ID, its name, a unique prefix of either, or @last. HUP, INT and TERM \
+    end a command, never a session; the help of each command that lasts says how."
+)]
 pub(crate) struct Cli {
     /// Answer with one JSON object on standard output
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub(crate) json: bool,
-    /// Where the sessions are [default: $ABIDE_HOME, $XDG_STATE_HOME/abide or ~/.local/state/abide]
+    /// Where the sessions are [default: $ABIDE_HOME, `home` of the config file, $XDG_STATE_HOME/abide or
+    /// ~/.local/state/abide]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
     pub(crate) home: Option<PathBuf>,
+    /// When text has colours [default: auto, or `color` of the config file; NO_COLOR is heeded]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        help_heading = "Everywhere",
+        hide_possible_values = true
+    )]
+    pub(crate) color: Option<Colours>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -41,6 +55,7 @@ pub(crate) struct Refused {
     error: clap::Error,
     command: &'static str,
     json: bool,
+    color: Option<Colours>,
     /// The command would have exited with a program's code.
     passes_on: bool,
 }
@@ -54,14 +69,26 @@ pub(crate) fn parse(argv: impl Iterator<Item = OsString>) -> Result<Cli, Refused
         let verb = ours.iter().find_map(|arg| Command::known(arg.to_str()?));
         let detached = ours.iter().any(|arg| *arg == "-d" || *arg == "--detach");
         let passes_on = verb.is_some_and(|verb| Command::passes_on_a_code(verb, detached));
-        Refused { error, command: verb.unwrap_or("abide"), json, passes_on }
+        Refused { error, command: verb.unwrap_or("abide"), json, color: color(&ours), passes_on }
     })
+}
+
+/// The colours that were asked for, in arguments that could not be read whole.
+fn color(arguments: &[&OsString]) -> Option<Colours> {
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let at = words.iter().position(|word| word.starts_with("--color"))?;
+    let value = match words[at].strip_prefix("--color")? {
+        "" => words.get(at + 1)?,
+        value => value.strip_prefix('=')?,
+    };
+    Colours::parse(value)
 }
 
 impl Refused {
     /// Prints help or the refusal, and gives the exit code.
     pub(crate) fn tell(self) -> u8 {
-        let mut output = Output::new(self.command, self.json);
+        let (colours, _) = Config::load().colours(self.color);
+        let mut output = Output::new(self.command, self.json, colours);
         let help = self.error.exit_code() == 0;
         let failure = Failure::new(Code::Usage, self.message()).hint(self.hint());
         match (help, self.json) {
@@ -110,22 +137,4 @@ fn words(value: Option<&ContextValue>) -> Vec<String> {
     } else {
         Vec::new()
     }
-}
-
-/// The home that is meant.
-///
-/// # Errors
-/// If neither the arguments nor the environment name one.
-pub(crate) fn home(flag: Option<&Path>) -> Result<PathBuf, Failure> {
-    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // A relative path in these two means nothing and is to be ignored.
-    let absolute = |name: &str| named(name).filter(|path| path.is_absolute());
-    flag.map(Path::to_owned)
-        .or_else(|| named("ABIDE_HOME"))
-        .or_else(|| Some(absolute("XDG_STATE_HOME")?.join("abide")))
-        .or_else(|| Some(absolute("HOME")?.join(".local/state/abide")))
-        .ok_or_else(|| {
-            Failure::new(Code::Usage, "no home: neither ABIDE_HOME nor HOME is set")
-                .hint("choose a home with --home or ABIDE_HOME")
-        })
 }

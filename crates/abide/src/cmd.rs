@@ -1,5 +1,6 @@
 //! The verbs. A new one is a file below this folder, its `mod` line and its line in the table.
 
+mod about;
 mod attach;
 mod demo;
 mod doctor;
@@ -10,12 +11,10 @@ mod ls;
 mod result;
 mod rm;
 mod run;
-mod schema;
 mod signal;
 mod snapshot;
 mod stop;
 mod upgrade;
-mod version;
 mod wait;
 mod why;
 
@@ -24,10 +23,16 @@ use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use abide_core::failure::Failure;
+use abide_core::status::Column;
 use abide_engine::Sessions;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::args::{self, Cli};
+use about::{completions, config, man, schema, version};
+
+use crate::args::Cli;
+use crate::config::Config;
+use crate::config::form::Colours;
+use crate::config::key::Key;
 use crate::output::Output;
 
 /// What a command that passes on a program's code exits with when there is none.
@@ -37,6 +42,8 @@ pub(crate) const NO_CODE: u8 = 125;
 pub(crate) trait Verb {
     /// What `data` of its JSON answer holds.
     type Data: JsonSchema;
+    /// The column that decides which sessions it takes; none if it takes any.
+    const TAKES: Option<Column> = None;
 
     /// Does it, and gives the exit code.
     ///
@@ -48,6 +55,22 @@ pub(crate) trait Verb {
     fn passes_on_a_code(&self) -> bool {
         false
     }
+
+    /// What it does where something is wrong with the config file. Reading goes on; what acts must not act on
+    /// values that were not meant.
+    fn with_faults(&self) -> Faulty {
+        Faulty::Refuse
+    }
+}
+
+/// What a verb does about faults in the config file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Faulty {
+    Refuse,
+    /// Goes on, with a warning beside the answer.
+    Warn,
+    /// Tells them itself.
+    Explain,
 }
 
 /// The data of a verb that answers in one of two forms.
@@ -72,6 +95,8 @@ impl<A: JsonSchema, B: JsonSchema> JsonSchema for OneOf<A, B> {
 #[derive(Debug)]
 pub(crate) struct Front {
     home: Option<PathBuf>,
+    color: Option<Colours>,
+    pub(crate) config: Config,
     pub(crate) output: Output,
 }
 
@@ -81,7 +106,12 @@ impl Front {
     /// # Errors
     /// If none is named anywhere.
     pub(crate) fn home(&self) -> Result<PathBuf, Failure> {
-        args::home(self.home.as_deref())
+        self.config.home(self.home.as_deref()).map(|(home, _)| home)
+    }
+
+    /// The value of a key where no flag gives it: the config file's, else the built-in one.
+    pub(crate) fn value(&self, key: Key, flag: Option<String>) -> String {
+        flag.unwrap_or_else(|| self.config.text(key).to_owned())
     }
 
     /// The sessions of that home.
@@ -112,6 +142,11 @@ macro_rules! verbs {
             }
         }
 
+        /// The column that decides which sessions the verb of this name takes.
+        fn takes(name: &str) -> Option<Column> {
+            match name { $($name => <$verb::Args as Verb>::TAKES,)+ _ => None }
+        }
+
         /// The schemas of what each verb answers.
         fn data_schemas() -> Vec<(&'static str, fn(&mut SchemaGenerator) -> Schema)> {
             vec![$(($name, |made| made.subschema_for::<<$verb::Args as Verb>::Data>()),)+]
@@ -136,6 +171,9 @@ verbs! {
     "gc" gc Gc,
     "doctor" doctor Doctor,
     "demo" demo Demo,
+    "config" config Config,
+    "completions" completions Completions,
+    "man" man Man,
     "schema" schema Schema,
     "version" version Version,
 }
@@ -154,13 +192,23 @@ impl Command {
 
 /// Does what was asked, tells a failure, and gives the exit code.
 pub(crate) fn perform(cli: Cli) -> u8 {
-    let output = Output::new(cli.command.name(), cli.json);
-    cli.command.run(&mut Front { home: cli.home, output })
+    let config = Config::load();
+    let (colours, _) = config.colours(cli.color);
+    let output = Output::new(cli.command.name(), cli.json, colours);
+    cli.command.run(&mut Front { home: cli.home, color: cli.color, config, output })
 }
 
 fn run<V: Verb>(verb: V, front: &mut Front) -> u8 {
     let passes_on = verb.passes_on_a_code();
-    verb.run(front).unwrap_or_else(|failure| {
+    let sound = match (front.config.failure(), verb.with_faults()) {
+        (Some(fault), Faulty::Refuse) => Err(fault),
+        (Some(fault), Faulty::Warn) => {
+            front.output.warn(&fault.message, fault.hint.as_deref());
+            Ok(())
+        }
+        (Some(_), Faulty::Explain) | (None, _) => Ok(()),
+    };
+    sound.and_then(|()| verb.run(front)).unwrap_or_else(|failure| {
         front.output.fail(&failure);
         if passes_on { NO_CODE } else { failure.code.kind().exit_code() }
     })

@@ -2,6 +2,8 @@
 
 mod args;
 mod cmd;
+mod config;
+mod environment;
 mod output;
 mod show;
 mod when;

@@ -7,6 +7,7 @@ use abide_core::failure::Failure;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::config::form::Colours;
 use crate::show::page::Page;
 use crate::show::safe;
 use crate::show::word::{CodeName, StatusName};
@@ -19,20 +20,16 @@ pub(crate) const SCHEMA: &str = "abide/1";
 pub(crate) struct Output {
     command: &'static str,
     json: bool,
+    colours: Colours,
     out: BufWriter<StdoutLock<'static>>,
     reader_left: bool,
     warnings: Vec<String>,
 }
 
 impl Output {
-    pub(crate) fn new(command: &'static str, json: bool) -> Self {
-        Self {
-            command,
-            json,
-            out: BufWriter::new(io::stdout().lock()),
-            reader_left: false,
-            warnings: Vec::new(),
-        }
+    pub(crate) fn new(command: &'static str, json: bool, colours: Colours) -> Self {
+        let out = BufWriter::new(io::stdout().lock());
+        Self { command, json, colours, out, reader_left: false, warnings: Vec::new() }
     }
 
     /// Whether programs listen, not people.
@@ -54,7 +51,7 @@ impl Output {
             let answer = Answer { schema: SCHEMA, ok: true, command: self.command, data, warnings };
             return self.put(safe::json(&answer).as_bytes());
         }
-        let mut page = Page::for_standard_output();
+        let mut page = Page::for_standard_output(self.colours);
         write(&mut page);
         self.put(page.text().as_bytes())
     }
@@ -79,12 +76,14 @@ impl Output {
         }
     }
 
-    /// Warns of what the answer does not show: people at once, programs with the answer.
-    pub(crate) fn warn(&mut self, text: &str) {
+    /// Warns of what the answer does not show: on standard error, and for programs with the answer too.
+    pub(crate) fn warn(&mut self, text: &str, hint: Option<&str>) {
+        complain(&format!("abide: warning: {}", safe::line(text)));
+        if let Some(hint) = hint {
+            complain(&format!("hint: {}", safe::line(hint)));
+        }
         if self.json {
             self.warnings.push(text.to_owned());
-        } else {
-            complain(&format!("abide: warning: {}", safe::line(text)));
         }
     }
 
@@ -110,8 +109,11 @@ impl Output {
 
     /// Prints help, in colour where that is welcome.
     pub(crate) fn help(&mut self, help: &clap::builder::StyledStr) {
-        let text =
-            if Page::for_standard_output().colours() { help.ansi().to_string() } else { help.to_string() };
+        let text = if Page::for_standard_output(self.colours).colours() {
+            help.ansi().to_string()
+        } else {
+            help.to_string()
+        };
         // As above: help that cannot be printed cannot be complained about either.
         let _ = self.put(format!("{}\n", text.trim_end()).as_bytes());
     }

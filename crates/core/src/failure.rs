@@ -5,36 +5,40 @@ use std::fmt;
 
 use crate::status::{Column, Status};
 
-/// The classes of failure, one exit code each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Internal,
-    Usage,
-    NoSession,
-    Ambiguous,
-    /// The session's status does not allow it.
-    Refused,
-    Conflict,
-    Damaged,
-    NoAnswer,
-    TimedOut,
+macro_rules! kinds {
+    ($($kind:ident $exit_code:literal $says:literal,)+) => {
+        /// The classes of failure, one exit code each.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Kind { $(#[doc = $says] $kind,)+ }
+
+        impl Kind {
+            /// Every class, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)+];
+
+            #[must_use]
+            pub const fn exit_code(self) -> u8 {
+                match self { $(Self::$kind => $exit_code,)+ }
+            }
+
+            /// What it means, for people.
+            #[must_use]
+            pub const fn says(self) -> &'static str {
+                match self { $(Self::$kind => $says,)+ }
+            }
+        }
+    };
 }
 
-impl Kind {
-    #[must_use]
-    pub const fn exit_code(self) -> u8 {
-        match self {
-            Self::Internal => 1,
-            Self::Usage => 2,
-            Self::NoSession => 3,
-            Self::Ambiguous => 4,
-            Self::Refused => 5,
-            Self::Conflict => 6,
-            Self::Damaged => 7,
-            Self::NoAnswer => 8,
-            Self::TimedOut => 124,
-        }
-    }
+kinds! {
+    Internal  1   "abide failed",
+    Usage     2   "what was typed or configured makes no sense",
+    NoSession 3   "no such session",
+    Ambiguous 4   "more than one session can be meant",
+    Refused   5   "the session's status does not allow it",
+    Conflict  6   "a conflict: the name is in use, or another writer is at work",
+    Damaged   7   "the record is damaged",
+    NoAnswer  8   "the host did not answer in time",
+    TimedOut  124 "the time was up",
 }
 
 macro_rules! codes {
@@ -78,6 +82,7 @@ codes! {
     Unhealthy     "unhealthy"       Internal,
     Usage         "usage"           Usage,
     BadTime       "bad_time"        Usage,
+    BadConfig     "bad_config"      Usage,
     NoSuchSession "no_such_session" NoSession,
     Ambiguous     "ambiguous"       Ambiguous,
     NameInUse     "name_in_use"     Conflict,

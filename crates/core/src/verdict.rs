@@ -7,7 +7,7 @@ mod outcome;
 
 pub use agent::{Attention, STUCK_AFTER_MS, Turn};
 pub use hindsight::hindsight;
-pub use outcome::Codes;
+pub use outcome::{Codes, NOT_EXECUTABLE, NOT_FOUND};
 
 use crate::evidence::fold::{Evidence, Told};
 use crate::evidence::{Closing, How, Outcome};

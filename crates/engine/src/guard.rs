@@ -27,9 +27,9 @@ use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
 use abide_sys::{clock, pty, reap, tty};
 
+use crate::place::{self, tree};
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
-use crate::{place, tree};
 use link::{Ask, Link};
 use recorder::{Recorder, Took};
 

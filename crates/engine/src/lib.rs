@@ -16,7 +16,6 @@ mod seal;
 mod spill;
 mod stop;
 pub mod store;
-mod tree;
 mod truth;
 mod upgrade;
 mod wait;

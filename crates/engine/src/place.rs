@@ -1,6 +1,8 @@
 //! Where sessions live: which cgroup a program is put into, what becomes of that cgroup when the session is over,
 //! and what a logout does to what is started here. `core::place` decides; nothing that runs is ever moved.
 
+pub(crate) mod tree;
+
 use std::path::Path;
 
 use abide_core::evidence::fold::Evidence;

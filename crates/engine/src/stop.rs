@@ -11,9 +11,10 @@ use abide_core::verdict::actor_of;
 use abide_sys::cgroup::Cgroup;
 use abide_sys::{clock, poll, signal};
 
+use crate::place::tree;
 use crate::store::{Home, Writer};
 use crate::truth::{Session, Truth};
-use crate::{place, seal, tree};
+use crate::{place, seal};
 
 /// How long a guard may take beyond the patience it was asked for.
 const SLACK_MS: u64 = 10_000;

@@ -79,6 +79,17 @@ impl ScratchHome {
         self.0.join("abide-home")
     }
 
+    /// Writes the config file that abide reads where `HOME` is the directory around, and gives its path.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    #[must_use]
+    pub fn config(&self, text: &str) -> PathBuf {
+        let folder = self.0.join(".config/abide");
+        fs::create_dir_all(&folder).expect("there is room");
+        self.0.file(".config/abide/config.toml", text)
+    }
+
     /// The directory around it.
     #[must_use]
     pub const fn around(&self) -> &ScratchDir {

@@ -90,6 +90,19 @@ impl Terminal {
         self.master = None;
     }
 
+    /// Everything that is shown up to the program's end, but for what was passed over.
+    ///
+    /// # Panics
+    /// If it does not end.
+    pub fn rest(&mut self) -> String {
+        self.reap();
+        // What the program wrote last may have to be read yet; behind it comes an error, for nobody else writes.
+        let master = self.master.as_mut().expect("the terminal is open");
+        let deadline = Deadline::start();
+        while deadline.readable(master.as_fd()) && read_some(master, &mut self.shown) {}
+        String::from_utf8_lossy(&std::mem::take(&mut self.shown)).into_owned()
+    }
+
     /// Waits for the program's end and reaps it.
     ///
     /// # Panics

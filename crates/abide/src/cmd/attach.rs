@@ -1,6 +1,7 @@
 //! `abide attach`: this terminal shows a session and types into it.
 
 use abide_core::failure::Failure;
+use abide_core::status::Column;
 use abide_engine::{Left, Session, Sessions};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +18,7 @@ const EXAMPLES: &str = "Examples:
 #[command(
     after_help = "ctrl-\\ typed twice within a second detaches; so does closing the terminal. Exits with 0 \
     when detached, with the program's code when the session ended meanwhile. HUP, INT and TERM end this \
-    client only, with 128+signal."
+    client only, with the terminal restored and 128+signal; WINCH resizes the session, unless read-only."
 )]
 pub(crate) struct Args {
     /// Look, without typing or resizing
@@ -39,6 +40,7 @@ pub(crate) struct AttachView {
 
 impl Verb for Args {
     type Data = AttachView;
+    const TAKES: Option<Column> = Some(Column::LiveHost);
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

@@ -9,7 +9,8 @@ use abide_engine::{Sessions, Shown, Source, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use super::{Faulty, Front, Verb};
+use crate::environment::Variable;
 use crate::show::page::{Page, Tone};
 
 const EXAMPLES: &str = "Examples:
@@ -40,6 +41,10 @@ struct ClaimView {
 
 impl Verb for Args {
     type Data = DemoView;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let home = Scratch::new();
@@ -173,7 +178,7 @@ impl Tour {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.exe);
-        command.arg("--home").arg(&self.home).args(arguments);
+        command.arg("--home").arg(&self.home).args(arguments).env(Variable::Config.name(), "/dev/null");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }

@@ -2,7 +2,7 @@
 
 use abide_core::failure::{Code, Failure};
 
-use super::{Front, Verb};
+use super::{Faulty, Front, Verb};
 use crate::show::doctor::{self, DoctorView};
 
 const EXAMPLES: &str = "Examples:
@@ -21,6 +21,10 @@ pub(crate) struct Args {
 
 impl Verb for Args {
     type Data = DoctorView<'static>;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let checks = abide_engine::doctor::examine(&front.home()?, self.fix)?;

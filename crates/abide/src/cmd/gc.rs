@@ -6,6 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Front, Verb, run};
+use crate::config::key::Key;
+use crate::config::{Config, form};
+use crate::when;
 
 const EXAMPLES: &str = "Examples:
   abide gc --dry-run            what would go: sessions that ended more than a week ago
@@ -15,7 +18,8 @@ const EXAMPLES: &str = "Examples:
 /// Remove sessions that are over, by age, number or size
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
-#[command(after_help = "Nothing that is active or unknown is ever removed. Without a limit: --older 7d.")]
+#[command(after_help = "Nothing that is active or unknown is ever removed. A limit that is given replaces \
+    all of the config file's `gc.older` (built-in: 7d), `gc.keep` and `gc.max_bytes`, which hold otherwise.")]
 pub(crate) struct Args {
     /// Only say what would be removed
     #[arg(long)]
@@ -51,8 +55,6 @@ struct CollectedView {
     reason: Option<String>,
 }
 
-const WEEK: u64 = 7 * 24 * 3_600_000;
-
 impl Verb for Args {
     type Data = CollectView;
 
@@ -63,7 +65,7 @@ impl Verb for Args {
             max_bytes: self.max_bytes.as_deref().map(parse_bytes).transpose()?,
         };
         if limits == Limits::default() {
-            limits.older_ms = Some(WEEK);
+            limits = usual_limits(&front.config);
         }
         let collected = front.sessions()?.collect(limits, self.dry_run)?;
         let (failed, removed): (Vec<_>, Vec<_>) =
@@ -91,17 +93,17 @@ impl CollectedView {
     }
 }
 
+/// The limits of the config file. They are all good: a file with one that is not is refused before.
+fn usual_limits(config: &Config) -> Limits {
+    Limits {
+        older_ms: form::limit(config.text(Key::GcOlder), when::duration_ms).flatten(),
+        keep: form::limit(config.text(Key::GcKeep), form::number).flatten(),
+        max_bytes: form::limit(config.text(Key::GcBytes), form::bytes).flatten(),
+    }
+}
+
 fn parse_bytes(text: &str) -> Result<u64, Failure> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let scale = match text[split..].to_ascii_uppercase().as_str() {
-        "" | "B" => Some(1),
-        "K" | "KB" | "KIB" => Some(1 << 10),
-        "M" | "MB" | "MIB" => Some(1 << 20),
-        "G" | "GB" | "GIB" => Some(1 << 30),
-        _ => None,
-    };
-    let number = text[..split].parse::<u64>().ok();
-    number.zip(scale).and_then(|(number, scale)| number.checked_mul(scale)).ok_or_else(|| {
+    form::bytes(text).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{text}` is no size")).hint("a size is given as 500M or 2G")
     })
 }

@@ -4,7 +4,7 @@ use abide_core::failure::Failure;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use super::{Faulty, Front, Verb};
 use crate::show::inspect;
 use crate::show::session::SessionView;
 
@@ -33,6 +33,10 @@ pub(crate) enum InspectView<'a> {
 
 impl Verb for Args {
     type Data = InspectView<'static>;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

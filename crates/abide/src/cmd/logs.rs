@@ -8,7 +8,7 @@ use abide_engine::Shown;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use super::{Faulty, Front, Verb};
 use crate::show::page::Tone;
 use crate::show::time::Time;
 use crate::when;
@@ -24,7 +24,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "Plain lines drop escape sequences; for programs that draw on the screen use `snapshot`. \
-    With --json: one object a line."
+    With --json: one object a line. HUP, INT and TERM end this command only, as they end any program; the \
+    session goes on."
 )]
 pub(crate) struct Args {
     /// Go on until the session is over
@@ -56,6 +57,10 @@ pub(crate) struct LineView<'a> {
 
 impl Verb for Args {
     type Data = LineView<'static>;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

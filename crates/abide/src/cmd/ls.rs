@@ -5,7 +5,7 @@ use abide_engine::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb, schema};
+use super::{Faulty, Front, Verb, schema};
 use crate::show::list;
 use crate::show::session::SessionView;
 use crate::show::template::Template;
@@ -56,6 +56,10 @@ struct SourceView {
 
 impl Verb for Args {
     type Data = ListView<'static>;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let template = self.format.as_deref();

@@ -5,7 +5,8 @@ use abide_engine::declared::declared;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use super::{Faulty, Front, Verb};
+use crate::environment::Variable;
 
 const EXAMPLES: &str = "Examples:
   abide result set success --summary 'all tests pass'   from within the session
@@ -40,7 +41,7 @@ struct Set {
     #[arg(long)]
     summary: Option<String>,
     /// The session [default: the one this runs in]
-    #[arg(long, value_name = "ID", env = "ABIDE_SESSION")]
+    #[arg(long, value_name = "ID", env = Variable::Session.name())]
     session: Option<String>,
 }
 
@@ -56,6 +57,10 @@ pub(crate) struct ResultView {
 
 impl Verb for Args {
     type Data = ResultView;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let Act::Set(set) = self.act;

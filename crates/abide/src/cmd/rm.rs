@@ -4,7 +4,8 @@ use abide_core::failure::Failure;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use super::{Front, Verb, run};
+use crate::config::key::Key;
 
 const EXAMPLES: &str = "Examples:
   abide rm k3v9q2zr           a session that is over, with its recording
@@ -29,13 +30,11 @@ pub(crate) struct RemoveView {
     removed: Vec<String>,
 }
 
-/// The patience of a forced removal.
-const GRACE_MS: u64 = 10_000;
-
 impl Verb for Args {
     type Data = RemoveView;
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let grace_ms = run::parse_duration(&front.value(Key::Grace, None))?;
         let sessions = front.sessions()?;
         // All are found before the first is removed.
         let found =
@@ -43,7 +42,7 @@ impl Verb for Args {
         let mut removed = Vec::new();
         for mut session in found {
             if self.force && session.verdict.status.is_stoppable() {
-                session = sessions.stop(&session, GRACE_MS)?;
+                session = sessions.stop(&session, grace_ms)?;
             }
             sessions.remove(&session, self.force)?;
             removed.push(session.id.to_string());

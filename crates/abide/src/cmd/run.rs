@@ -9,6 +9,8 @@ use abide_core::id::SessionName;
 use abide_engine::{Request, Session, Until, launch, place};
 
 use super::{Front, OneOf, Verb, attach, wait};
+use crate::config::form;
+use crate::config::key::Key;
 use crate::show::session::SessionView;
 use crate::show::wait::WaitView;
 use crate::when;
@@ -25,8 +27,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(after_help = "Exits with 126 if the program cannot be executed, 127 if it is not found. \
     With --wait: the program's code, 128+signal, or 125 if abide itself failed. \
-    HUP, INT and TERM end this command only; the session goes on. \
-    Warns where a logout would end it (see `abide doctor`).")]
+    HUP, INT and TERM end this command only, as they end any program; while attached, with the terminal restored \
+    and 128+signal. The session goes on. Warns where a logout would end it (see `abide doctor`).")]
 pub(crate) struct Args {
     /// Print the ID and return as soon as the session can be waited on
     #[arg(short, long, conflicts_with = "wait")]
@@ -40,9 +42,8 @@ pub(crate) struct Args {
     /// A label, for finding it again
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
-    /// The terminal's size
-    #[arg(long, value_name = "COLSxROWS", default_value = "80x24", conflicts_with = "no_tty")]
-    size: String,
+    #[arg(long, value_name = "COLSxROWS", conflicts_with = "no_tty", help = Key::Size.help("The terminal's size"))]
+    size: Option<String>,
     /// Pipes instead of a terminal: output and errors are recorded apart
     #[arg(long)]
     no_tty: bool,
@@ -70,10 +71,11 @@ impl Verb for Args {
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let (waits, detached) = (self.wait, self.detach);
+        let request = self.request(front)?;
         let mut sessions = front.sessions()?;
-        let session = sessions.run(self.request()?)?;
+        let session = sessions.run(request)?;
         if let Some(warning) = place::warning() {
-            front.output.warn(&warning);
+            front.output.warn(&warning, None);
         }
         if let Some(failed) = &session.evidence.closing.exec_failed {
             let reason = std::io::Error::from_raw_os_error(failed.body.errno);
@@ -101,7 +103,7 @@ fn show(front: &mut Front, sessions: &abide_engine::Sessions, session: &Session)
 }
 
 impl Args {
-    fn request(self) -> Result<Request, Failure> {
+    fn request(self, front: &Front) -> Result<Request, Failure> {
         let mut env = launch::environment();
         for entry in &self.env {
             let (key, value) = split(entry)?;
@@ -119,7 +121,7 @@ impl Args {
             },
             name: self.name.map(|name| parse_name(&name)).transpose()?,
             labels: self.labels.iter().map(|label| parse_label(label)).collect::<Result<_, _>>()?,
-            size: (!self.no_tty).then(|| parse_size(&self.size)).transpose()?,
+            size: (!self.no_tty).then(|| parse_size(&front.value(Key::Size, self.size))).transpose()?,
             timeout_ms: self.timeout.map(|text| parse_duration(&text)).transpose()?,
         })
     }
@@ -148,12 +150,7 @@ fn parse_label(text: &str) -> Result<(String, String), Failure> {
 }
 
 fn parse_size(text: &str) -> Result<Size, Failure> {
-    let parse = || {
-        let (cols, rows) = text.split_once('x')?;
-        let size = Size { cols: cols.parse().ok()?, rows: rows.parse().ok()? };
-        (size.cols > 0 && size.rows > 0).then_some(size)
-    };
-    parse().ok_or_else(|| {
+    form::size(text).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{text}` is no size"))
             .hint("a size is given as 80x24, columns first")
     })

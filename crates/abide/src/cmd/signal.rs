@@ -1,6 +1,7 @@
 //! `abide signal`: send a signal to a session's program.
 
 use abide_core::failure::{Code, Failure};
+use abide_core::status::Column;
 use abide_engine::signals;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,6 +36,7 @@ pub(crate) struct SignalView {
 
 impl Verb for Args {
     type Data = SignalView;
+    const TAKES: Option<Column> = Some(Column::Stoppable);
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

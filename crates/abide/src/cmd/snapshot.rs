@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use super::{Faulty, Front, Verb};
 use crate::show::time::Time;
 
 const EXAMPLES: &str = "Examples:
@@ -68,6 +68,10 @@ struct CursorView {
 
 impl Verb for Args {
     type Data = SnapshotView;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

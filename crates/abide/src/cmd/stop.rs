@@ -1,10 +1,12 @@
 //! `abide stop`: end a session, politely first.
 
 use abide_core::failure::Failure;
+use abide_core::status::Column;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Front, Verb, run};
+use crate::config::key::Key;
 use crate::show::session::{OutcomeView, SurvivorView};
 use crate::show::word::StatusName;
 
@@ -18,12 +20,12 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "Exits with 0 once the death of the program is proved and nothing of it is left, else \
-    with 1, naming what is. HUP, INT and TERM end this command only; a stop that was asked for is completed."
+    with 1, naming what is. HUP, INT and TERM end this command only, as they end any program; a stop \
+    that was asked for is completed."
 )]
 pub(crate) struct Args {
-    /// How long it may take its time at each step
-    #[arg(long, value_name = "DURATION", default_value = "10s")]
-    grace: String,
+    #[arg(long, value_name = "DURATION", help = Key::Grace.help("How long it may take its time at each step"))]
+    grace: Option<String>,
     /// ID, name, unique prefix or @last
     #[arg(value_name = "ID")]
     session: String,
@@ -42,9 +44,10 @@ pub(crate) struct StopView {
 
 impl Verb for Args {
     type Data = StopView;
+    const TAKES: Option<Column> = Some(Column::Stoppable);
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let grace_ms = run::parse_duration(&self.grace)?;
+        let grace_ms = run::parse_duration(&front.value(Key::Grace, self.grace))?;
         let sessions = front.sessions()?;
         let stopped = sessions.stop(&sessions.find(&self.session)?, grace_ms)?;
         let survivors: Vec<_> = sessions.survivors(&stopped).iter().map(SurvivorView::new).collect();

@@ -1,6 +1,7 @@
 //! `abide upgrade`: every running session goes on as this version.
 
 use abide_core::failure::Failure;
+use abide_core::status::Column;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,6 +43,7 @@ struct FailedView {
 
 impl Verb for Args {
     type Data = UpgradeView;
+    const TAKES: Option<Column> = Some(Column::Commandable);
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

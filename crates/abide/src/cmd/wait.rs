@@ -3,7 +3,7 @@
 use abide_core::failure::{Code, Failure};
 use abide_engine::{Session, Until};
 
-use super::{Front, Verb, run};
+use super::{Faulty, Front, Verb, run};
 use crate::show::wait::{WaitView, WaitedView};
 
 const EXAMPLES: &str = "Examples:
@@ -17,7 +17,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = "Exits with the declared code, else the program's code or 128+signal; 126 or 127 if \
     it could not be executed; 125 if there is no code to pass on (lost, damaged, no such session). At the \
     cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved. \
-    HUP, INT and TERM end this command only.")]
+    HUP, INT and TERM end this command only, as they end any program; the session goes on.")]
 pub(crate) struct Args {
     /// Until the first of them has ended
     #[arg(long, conflicts_with = "all")]
@@ -41,6 +41,10 @@ impl Verb for Args {
 
     fn passes_on_a_code(&self) -> bool {
         true
+    }
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {

@@ -2,7 +2,7 @@
 
 use abide_core::failure::Failure;
 
-use super::{Front, Verb};
+use super::{Faulty, Front, Verb};
 use crate::show::why::WhyView;
 use crate::when;
 
@@ -25,6 +25,10 @@ pub(crate) struct Args {
 
 impl Verb for Args {
     type Data = WhyView<'static>;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

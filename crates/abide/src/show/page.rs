@@ -4,6 +4,8 @@
 use std::io::IsTerminal;
 
 use super::safe;
+use crate::config::form::Colours;
+use crate::environment::Variable;
 
 /// How a piece of text is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +46,15 @@ impl Page {
     }
 
     /// A page as standard output wants it.
-    pub(crate) fn for_standard_output() -> Self {
+    pub(crate) fn for_standard_output(colours: Colours) -> Self {
         let terminal = std::io::stdout().is_terminal();
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let forced = set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-        let dumb = set("TERM").is_none_or(|term| term == "dumb");
-        let colours = set("NO_COLOR").is_none() && (forced || (terminal && !dumb));
-        let columns =
-            set("COLUMNS").and_then(|value| value.to_str()?.parse().ok()).filter(|width| *width > 0);
+        let colours = match colours {
+            Colours::Always => true,
+            Colours::Never => false,
+            Colours::Auto => terminal && Variable::Term.value().is_some_and(|term| term != "dumb"),
+        };
+        let columns = Variable::Columns.value().and_then(|value| value.to_str()?.parse().ok());
+        let columns = columns.filter(|width| *width > 0);
         let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let width = if terminal { seen().filter(|width| *width > 0).or(columns) } else { columns };
         Self::new(colours, width)
@@ -88,6 +91,12 @@ impl Page {
     /// Puts blanks on the current line.
     pub(crate) fn blanks(&mut self, count: usize) -> &mut Self {
         self.text.extend(std::iter::repeat_n(' ', count));
+        self
+    }
+
+    /// Puts a tab on the current line, for programs that take it apart.
+    pub(crate) fn tab(&mut self) -> &mut Self {
+        self.text.push('\t');
         self
     }
 

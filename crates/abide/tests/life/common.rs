@@ -54,9 +54,14 @@ impl World {
 
     /// Launches a fake agent that begins when the gate is opened.
     pub(crate) fn gated(&self, steps: &[&str]) -> (Life<'_>, Gate) {
+        self.gated_by(&[&[agent().as_str()], steps].concat())
+    }
+
+    /// Launches a program that begins when the gate is opened.
+    pub(crate) fn gated_by(&self, command: &[&str]) -> (Life<'_>, Gate) {
         let gate = Gate::new(&self.beside("gate"));
         let shell = ["sh", "-c", "read go < \"$0\"; exec \"$@\"", &self.beside("gate")];
-        let id = self.launch(&[], &[&shell, &[agent().as_str()][..], steps].concat());
+        let id = self.launch(&[], &[&shell, command].concat());
         (self.observe(id), gate)
     }
 

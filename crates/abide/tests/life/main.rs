@@ -2,6 +2,8 @@
 //! Each test names the row of the truth table that it stands for.
 
 mod common;
+mod completing;
+mod configured;
 mod crowds;
 mod disk;
 mod ends;
@@ -11,6 +13,7 @@ mod namespaces;
 mod orders;
 mod place;
 mod screens;
+mod signals;
 mod statuses;
 mod stopped;
 mod typing;

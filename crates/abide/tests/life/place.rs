@@ -327,7 +327,7 @@ fn a_logout_that_would_end_a_session_is_told_where_it_is_started_and_by_the_doct
     let json = command(&["run", "-d", "--json", "--", "true"]);
     assert_eq!(
         (&json.json()["warnings"], json.stderr.as_str()),
-        (&vec![format!("{says}; fix: {fix}")].into(), "")
+        (&vec![format!("{says}; fix: {fix}")].into(), ran.stderr.as_str())
     );
     let doctor = command(&["doctor"]);
     assert!(doctor.stdout.contains(&format!("! logout: {says}\n    fix: {fix}\n")), "{doctor:?}");

@@ -1,8 +1,10 @@
 //! What the commands that look say, held against evidence that the test wrote and processes that it knows.
 
 mod common;
+mod config;
 mod damage;
 mod golden;
+mod manual;
 mod places;
 mod safety;
 mod schema;

@@ -1,7 +1,7 @@
 //! What is shown can do nothing to a terminal, and shows no secret.
 
 use abide_core::evidence::How;
-use abide_testkit::Ran;
+use abide_testkit::{Ran, Terminal};
 
 use crate::common::{Stage, word};
 
@@ -81,6 +81,47 @@ fn colours_are_for_terminals_and_for_those_who_insist() {
     assert!(coloured(&[("CLICOLOR_FORCE", "1")]));
     assert!(!coloured(&[("CLICOLOR_FORCE", "0")]));
     assert!(!coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}
+
+/// Flags, variables beside TERM=xterm, the config file, and whether there are colours on a terminal and in a pipe.
+type Colouring<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str, [bool; 2]);
+
+const COLOURED: &[Colouring<'_>] = &[
+    (&[], &[], "", [true, false]),
+    (&[], &[("NO_COLOR", "1")], "", [false, false]),
+    (&[], &[("NO_COLOR", "")], "", [true, false]),
+    (&[], &[("TERM", "dumb")], "", [false, false]),
+    (&[], &[], "color = 'never'", [false, false]),
+    (&[], &[], "color = 'always'", [true, true]),
+    (&[], &[("TERM", "dumb")], "color = 'always'", [true, true]),
+    (&[], &[("NO_COLOR", "1")], "color = 'always'", [false, false]),
+    (&[], &[("CLICOLOR_FORCE", "1")], "color = 'never'", [true, true]),
+    (&["--color", "never"], &[("CLICOLOR_FORCE", "1")], "color = 'always'", [false, false]),
+    (&["--color", "always"], &[("NO_COLOR", "1")], "color = 'never'", [true, true]),
+    (&["--color=auto"], &[("NO_COLOR", "1")], "color = 'never'", [true, false]),
+];
+
+#[test]
+fn every_text_has_colours_exactly_where_they_are_wanted() {
+    let stage = Stage::new();
+    let _scene = stage.over("lost0000");
+    for (flags, variables, config, expected) in COLOURED {
+        let _path = stage.home.config(config);
+        for args in
+            [&["ls", "-a"][..], &["inspect", "lost0000"], &["why", "lost0000"], &["config"], &["--help"]]
+        {
+            let mut command = stage.abide.command(&[flags, args].concat());
+            command.env("TERM", "xterm").envs(variables.iter().copied());
+            let shown = [Terminal::start(&command).rest(), Ran::of(&mut command).stdout];
+            let coloured = shown.each_ref().map(|text| text.contains('\u{1b}'));
+            assert_eq!(coloured, *expected, "{flags:?} {variables:?} {config:?} {args:?}: {shown:?}");
+        }
+    }
+    let _path = stage.home.config("color = 'always'");
+    for args in [&["ls", "-a", "--json"][..], &["inspect", "nobody"], &["lss"], &["ls", "-aq"]] {
+        let ran = stage.abide.run(args);
+        assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'), "{args:?}: {ran:?}");
+    }
 }
 
 #[test]

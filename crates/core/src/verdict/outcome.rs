@@ -19,8 +19,10 @@ pub struct Codes {
 
 /// `wait` has no code to pass on.
 const NO_CODE: u8 = 125;
-const NOT_EXECUTABLE: u8 = 126;
-const NOT_FOUND: u8 = 127;
+/// What a wait for a program that cannot be executed exits with.
+pub const NOT_EXECUTABLE: u8 = 126;
+/// What a wait for a program that is not found exits with.
+pub const NOT_FOUND: u8 = 127;
 const ENOENT: i32 = 2;
 
 pub(super) fn of(rule: Rule, evidence: &Evidence, seen: &Seen) -> Option<Outcome> {

@@ -5,7 +5,8 @@ use abide_core::moment::Moment;
 use abide_sys::clock;
 
 use super::Keeper;
-use crate::{declared, tree};
+use crate::declared;
+use crate::place::tree;
 
 impl Keeper {
     /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.

@@ -6,7 +6,7 @@ use abide_engine::Truth;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use crate::cmd::{Faulty, Front, Verb};
 use crate::output;
 
 const EXAMPLES: &str = "Examples:
@@ -48,6 +48,10 @@ struct KernelView {
 
 impl Verb for Args {
     type Data = VersionView;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let found = Truth::new().features();

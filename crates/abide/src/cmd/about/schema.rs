@@ -6,7 +6,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::{Command, Front, Verb, data_schemas};
+use crate::cmd::{Command, Faulty, Front, Verb, data_schemas};
 use crate::output::{Refusal, SCHEMA};
 
 const EXAMPLES: &str = "Examples:
@@ -25,6 +25,10 @@ pub(crate) struct Args {
 impl Verb for Args {
     type Data = Map<String, Value>;
 
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let document = document(self.name.as_deref());
         front.output.show(&document, |page| page.own_lines(&format!("{document:#}")))?;
@@ -33,7 +37,7 @@ impl Verb for Args {
 }
 
 /// Makes schemas of what is written, not of what would be read: every field that is always there is required.
-pub(super) fn generator() -> SchemaGenerator {
+pub(crate) fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().for_serialize().into_generator()
 }
 

@@ -1,0 +1,151 @@
+//! The forms that values of the config file have. What is typed behind a flag has the same.
+
+use abide_core::evidence::Size;
+
+use crate::when;
+
+/// What stands for no limit.
+const NONE: &str = "none";
+
+/// What a value may look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Directory,
+    Duration,
+    Size,
+    Key,
+    Colours,
+    /// A duration, or none.
+    Age,
+    /// A number, or none.
+    Count,
+    /// A number of bytes, or none.
+    Bytes,
+}
+
+impl Form {
+    /// What is allowed, for people who wrote something else.
+    pub(crate) const fn allowed(self) -> &'static str {
+        match self {
+            Self::Directory => "an absolute path, or one that begins with \"~/\"",
+            Self::Duration => "a duration such as \"10s\" or \"1m30s\"",
+            Self::Size => "columns and rows such as \"80x24\"",
+            Self::Key => "'ctrl-' and a letter or one of @ [ \\ ] ^ _, such as 'ctrl-\\'",
+            Self::Colours => "\"auto\", \"always\" or \"never\"",
+            Self::Age => "a duration such as \"7d\", or \"none\"",
+            Self::Count => "a number, or \"none\"",
+            Self::Bytes => "a number of bytes, a size such as \"500M\" or \"2G\", or \"none\"",
+        }
+    }
+
+    pub(crate) fn allows(self, text: &str) -> bool {
+        match self {
+            Self::Directory => text.starts_with('/') || text.starts_with("~/"),
+            Self::Duration => when::duration_ms(text).is_some(),
+            Self::Size => size(text).is_some(),
+            Self::Key => key(text).is_some(),
+            Self::Colours => Colours::parse(text).is_some(),
+            Self::Age => limit(text, when::duration_ms).is_some(),
+            Self::Count => limit(text, number).is_some(),
+            Self::Bytes => limit(text, bytes).is_some(),
+        }
+    }
+
+    /// Whether a bare number is such a value.
+    pub(crate) const fn takes_numbers(self) -> bool {
+        match self {
+            Self::Count | Self::Bytes => true,
+            Self::Directory | Self::Duration | Self::Size | Self::Key | Self::Colours | Self::Age => false,
+        }
+    }
+}
+
+/// When text has colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Colours {
+    /// On a terminal that has them
+    Auto,
+    /// Also in files and pipes
+    Always,
+    Never,
+}
+
+impl Colours {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [Self::Auto, Self::Always, Self::Never].into_iter().find(|colours| colours.name() == text)
+    }
+}
+
+/// A limit: some value, or the word for none. Nothing if it is neither.
+pub(crate) fn limit<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+    if text == NONE { Some(None) } else { parse(text).map(Some) }
+}
+
+pub(crate) fn number(text: &str) -> Option<usize> {
+    text.parse().ok()
+}
+
+/// Columns and rows.
+pub(crate) fn size(text: &str) -> Option<Size> {
+    let (cols, rows) = text.split_once('x')?;
+    let size = Size { cols: cols.parse().ok()?, rows: rows.parse().ok()? };
+    (size.cols > 0 && size.rows > 0).then_some(size)
+}
+
+/// A number of bytes, or of units of them.
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let scale = match text[split..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        _ => return None,
+    };
+    text[..split].parse::<u64>().ok()?.checked_mul(scale)
+}
+
+/// The control character that a terminal sends for a key: `ctrl-@` to `ctrl-_`, letters in either case.
+fn key(text: &str) -> Option<u8> {
+    match text.strip_prefix("ctrl-")?.as_bytes() {
+        [letter @ (b'@'..=b'_' | b'a'..=b'z')] => Some(letter & 0x1f),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_the_control_character_that_a_terminal_sends() {
+        let sent = ["ctrl-@", "ctrl-a", "ctrl-A", "ctrl-z", "ctrl-\\", "ctrl-_"].map(key);
+        assert_eq!(sent, [Some(0), Some(1), Some(1), Some(26), Some(0x1c), Some(0x1f)]);
+    }
+
+    #[test]
+    fn each_form_allows_its_own_and_nothing_else() {
+        let cases: [(Form, &[&str], &[&str]); 8] = [
+            (Form::Directory, &["/srv", "~/x"], &["", "srv", "~", "~user/x", "./x"]),
+            (Form::Duration, &["10s", "1m30s", "0s"], &["", "10", "none", "-1s"]),
+            (Form::Size, &["80x24"], &["", "80", "0x24", "80x0", "80x24x1", "80X24", "99999x1"]),
+            (Form::Key, &["ctrl-\\", "ctrl-a", "ctrl-A", "ctrl-]"], &["", "a", "ctrl-", "ctrl-1", "ctrl-aa"]),
+            (Form::Colours, &["auto", "always", "never"], &["", "yes", "Auto"]),
+            (Form::Age, &["7d", "none"], &["", "7", "None"]),
+            (Form::Count, &["0", "50", "none"], &["", "-1", "1.5", "many"]),
+            (Form::Bytes, &["0", "500M", "2g", "1KiB", "none"], &["", "M", "-1", "2T", "99999999999G"]),
+        ];
+        for (form, good, bad) in cases {
+            assert!(good.iter().all(|text| form.allows(text)), "{form:?}: {good:?}");
+            assert!(!bad.iter().any(|text| form.allows(text)), "{form:?}: {bad:?}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The values of the config file where they matter: in what commands do, and nowhere in guard and host.
+
+use std::mem::MaybeUninit;
+use std::path::Path;
+
+use abide_testkit::{Ending, Ran};
+use rustix::fd::OwnedFd;
+use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
+use rustix::process::Signal;
+
+use crate::common::{World, agent, data};
+
+/// Counts how often a file is opened.
+struct Opens(OwnedFd);
+
+impl Opens {
+    fn of(path: &Path) -> Self {
+        let watch = inotify::init(CreateFlags::NONBLOCK).expect("files can be watched");
+        inotify::add_watch(&watch, path, WatchFlags::OPEN).expect("it is there");
+        Self(watch)
+    }
+
+    /// How often since it was last asked.
+    fn count(&self) -> usize {
+        let mut room = [MaybeUninit::uninit(); 4096];
+        let mut reader = Reader::new(&self.0, &mut room);
+        std::iter::from_fn(|| reader.next().ok().map(drop)).count()
+    }
+}
+
+#[test]
+fn a_stop_has_the_patience_of_the_file_and_a_flag_has_more_say() {
+    let world = World::new();
+    let _path = world.home.config("grace = '30s'\n");
+    for (flags, grace_ms) in [(&[][..], 30_000), (&["--grace", "20s"], 20_000)] {
+        let life = world.live(&["hang"]);
+        let stop = world.abide.run(&[&["stop"], flags, &[&life.id]].concat());
+        assert_eq!(stop.code(), Some(0), "{stop:?}");
+        assert_eq!(world.told(&life.id, "stop_asked")[0]["grace_ms"], grace_ms);
+    }
+    let life = world.live(&["hang"]);
+    let evidence = world.dir(&life.id).join("evidence");
+    let kept = std::fs::File::open(&evidence).expect("it is there");
+    let removed = world.abide.run(&["rm", "--force", &life.id]);
+    assert_eq!(removed.code(), Some(0), "{removed:?}");
+    let told = std::io::read_to_string(kept).expect("a removed file can still be read");
+    assert!(told.contains("\"grace_ms\":30000"), "{told}");
+}
+
+#[test]
+fn a_session_has_the_size_of_the_file_and_a_flag_has_more_say() {
+    let world = World::new();
+    let _path = world.home.config("size = '100x30'\n");
+    for (flags, size) in [(&[][..], (100, 30)), (&["--size", "90x20"], (90, 20))] {
+        let life = world.observe(world.run(flags, &["hang"]));
+        let screen = &life.inspect()["screen"];
+        assert_eq!((&screen["cols"], &screen["rows"]), (&size.0.into(), &size.1.into()), "{screen}");
+    }
+}
+
+#[test]
+fn gc_keeps_what_the_file_says_unless_a_limit_is_given() {
+    let world = World::new();
+    let ids: Vec<String> = (0..3).map(|_| world.launch(&[], &["true"])).collect();
+    ids.iter().for_each(|id| assert_eq!(world.wait(id).0, Some(0)));
+    let removable = |flags: &[&str]| {
+        let ran = world.abide.run(&[&["gc", "--json", "--dry-run"], flags].concat());
+        data(&ran)["removed"].as_array().expect("a list").len()
+    };
+    assert_eq!(removable(&[]), 0, "nothing is a week old");
+    for (text, count) in [
+        ("gc.keep = 1\n", 2),
+        ("gc.older = '0s'\n", 3),
+        ("[gc]\nolder = 'none'\nmax_bytes = 0\n", 3),
+        ("gc.older = 'none'\n", 0),
+    ] {
+        let _path = world.home.config(text);
+        assert_eq!(removable(&[]), count, "{text}");
+    }
+    let _path = world.home.config("gc.keep = 0\n");
+    assert_eq!((removable(&["--keep", "2"]), removable(&["--older", "1d"])), (1, 0), "a limit stands alone");
+}
+
+#[test]
+fn a_cap_in_the_file_is_refused_and_caps_no_wait() {
+    let world = World::new();
+    let (life, gate) = world.gated(&["exit 7"]);
+    let _path = world.home.config("cap = '1ms'\n[wait]\ncap = '1ms'\nstrict = false\n");
+    let mut wait = world.start(&["wait", "--json", &life.id]);
+    let capped = world.abide.run(&["wait", "--cap", "300ms", &life.id]);
+    assert_eq!(capped.code(), Some(0), "{capped:?}");
+    assert!(capped.stderr.starts_with("abide: warning: ") && capped.stderr.contains("`cap` is no key"));
+    assert!(wait.observer().lives(), "a wait of {} ended early", wait.pid());
+    gate.open();
+    assert_eq!(wait.reap(), Ending::Exited(7));
+}
+
+#[test]
+fn a_program_can_declare_its_result_whatever_stands_in_the_file() {
+    let world = World::new();
+    let abide = env!("CARGO_BIN_EXE_abide");
+    let _path = world.home.config("");
+    let (life, gate) = world.gated_by(&[abide, "result", "set", "failure", "--exit-code", "9"]);
+    let _path = world.home.config("this is no config\n");
+    gate.open();
+    assert_eq!(world.wait(&life.id).0, Some(9));
+}
+
+#[test]
+fn guard_and_host_never_open_the_file() {
+    let world = World::new();
+    // Named to the launching command alone, so that what the test asks later does not open it.
+    let path = world.home.around().file("watched.toml", "");
+    let opens = Opens::of(&path);
+    let agent = agent();
+    let mut launch = world.abide.command(&["run", "-d", "--", &agent, "hang"]);
+    let ran = Ran::of(launch.env("ABIDE_CONFIG", &path));
+    assert_eq!(ran.code(), Some(0), "{ran:?}");
+    let life = world.observe(ran.stdout.trim_end().to_owned());
+    assert_eq!(opens.count(), 1, "the launching command reads it once");
+    let _host = life.replace("host");
+    let guard = life.replace("guard");
+    life.program.0.signal(Signal::KILL);
+    guard.await_end();
+    assert_eq!((world.wait(&life.id).0, opens.count()), (Some(137), 0));
+}
