@@ -3,6 +3,7 @@
 
 mod clients;
 mod follow;
+mod view;
 
 use std::collections::VecDeque;
 use std::ffi::CStr;
@@ -26,6 +27,8 @@ use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 use clients::{Clients, Wish};
 use follow::Follow;
+use view::Publisher;
+pub use view::View;
 
 /// How a process learns that it is to be a host.
 pub(crate) const ARGUMENT: &CStr = c"__host";
@@ -61,6 +64,7 @@ struct Host {
     follow: Follow,
     clients: Clients,
     flush_at: Option<u64>,
+    publisher: Publisher,
     going: bool,
 }
 
@@ -99,6 +103,7 @@ impl Host {
             dir,
             clients: Clients::new(generation),
             flush_at: None,
+            publisher: Publisher::new(generation),
             going: false,
         })
     }
@@ -114,8 +119,8 @@ impl Host {
             ];
             interests.extend(self.clients.interests());
             let now = clock::now().boot;
-            let timeout =
-                if self.follow.lags() { Some(0) } else { self.flush_at.map(|at| at.saturating_sub(now)) };
+            let wake_at = self.flush_at.into_iter().chain(self.publisher.wake_at()).min();
+            let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };
             let ready = poll::wait(&interests, timeout);
             let (ours, theirs) = ready.split_at(4);
             let theirs = theirs.to_vec();
@@ -135,6 +140,7 @@ impl Host {
                 self.clients.let_in(&self.listener);
             }
             self.flush_if_due();
+            self.publisher.publish(clock::now().boot, self.follow.screen(), &self.dir);
         }
         self.follow.keep(&self.dir, keyframes::AT_THE_END);
         self.follow.flush();

@@ -33,6 +33,7 @@ pub use abide_sys::signal as signals;
 pub use client::attach::Left;
 pub use collect::{Collected, Limits};
 pub use drill::Target;
+pub use host::View;
 pub use launch::Request;
 pub use recording::logs::Shown;
 pub use recording::snapshot::{Snapshot, Source};
@@ -259,6 +260,14 @@ impl Sessions {
         let home = self.home.as_ref()?;
         let bytes = home.session(id).ok()?.recording_bytes()?;
         Some(Recording { path: home.recording_path(id), bytes })
+    }
+
+    /// What the session's host says of it; none unless that host is alive.
+    #[must_use]
+    pub fn view(&self, session: &Session) -> Option<View> {
+        let hosted = session.evidence.helpers.hosted.as_ref().filter(|_| session.seen.host.is_alive())?;
+        let view = self.home.as_ref()?.session(&session.id).ok()?.view()?;
+        (view.generation == hosted.body.generation).then_some(view)
     }
 
     /// The home that holds a session that was found in it.

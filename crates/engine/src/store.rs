@@ -21,6 +21,7 @@ const ALIVE: &str = "alive";
 const SOCKET: &str = "socket";
 const RECORDING: &str = "recording";
 const KEYFRAMES: &str = "keyframes";
+const VIEW: &str = "view";
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
 

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -162,6 +162,17 @@ impl PrivateDir {
             Err(errno) => return Err(errno.into()),
         }
         Ok(rustix::fs::symlinkat(text, &self.0, name)?)
+    }
+
+    /// Puts a file with these bytes in the place of whatever has the name: readers find the one before or this one, whole.
+    ///
+    /// # Errors
+    /// If there is no room; then nothing has changed.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let draft = format!(".{name}");
+        let mut file = self.file(&draft, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
+        file.write_all(bytes)?;
+        Ok(rustix::fs::renameat(&self.0, draft.as_str(), &self.0, name)?)
     }
 
     /// Makes a slot: a file whose blocks are written now, so that writing into it later needs no room.

@@ -96,7 +96,7 @@ impl Verb for Args {
 }
 
 fn show(front: &mut Front, sessions: &abide_engine::Sessions, session: &Session) -> Result<(), Failure> {
-    let view = SessionView::new(session, sessions.recording(&session.id));
+    let view = SessionView::of(sessions, session);
     front.output.show(&view, |page| {
         page.plain(session.id.as_str()).end();
     })

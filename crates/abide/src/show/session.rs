@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use abide_core::evidence::{How, Outcome, Resources, Survivor};
 use abide_core::identity::{Liveness, Qualifier};
 use abide_core::verdict::Ground;
-use abide_engine::{Recording, Session};
+use abide_engine::{Session, Sessions, View};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -200,7 +200,9 @@ pub(crate) struct GroundView {
 }
 
 impl<'a> SessionView<'a> {
-    pub(crate) fn new(session: &'a Session, recording: Option<Recording>) -> Self {
+    /// With what the files and the host of the session say beside the evidence.
+    pub(crate) fn of(sessions: &Sessions, session: &'a Session) -> Self {
+        let recording = sessions.recording(&session.id);
         let (evidence, verdict) = (&session.evidence, &session.verdict);
         let ended = evidence.closing.ended.as_ref();
         let hosted = evidence.helpers.hosted.as_ref();
@@ -221,7 +223,7 @@ impl<'a> SessionView<'a> {
                 version: hosted.map(|told| told.body.version.as_str()),
             },
             agent: AgentView::new(session),
-            screen: ScreenView::new(session),
+            screen: ScreenView::new(session, sessions.view(session)),
             recording: RecordingView {
                 bytes: recording.as_ref().map(|recording| recording.bytes),
                 path: recording.map(|recording| recording.path.display().to_string()),
@@ -368,14 +370,15 @@ impl<'a> AgentView<'a> {
 }
 
 impl ScreenView {
-    fn new(session: &Session) -> Self {
-        let launched = session.evidence.beginning.launched.as_ref();
-        let size = launched.and_then(|told| told.body.size);
+    fn new(session: &Session, view: Option<View>) -> Self {
+        let launched = session.evidence.beginning.launched.as_ref().and_then(|told| told.body.size);
+        // A program on pipes has no size, whatever its host makes of its output.
+        let size = launched.map(|at_launch| view.as_ref().map_or(at_launch, |view| view.size));
         Self {
             cols: size.map(|size| size.cols),
             rows: size.map(|size| size.rows),
             source: if session.verdict.status.has_live_host() { "live" } else { "replay" },
-            title: None,
+            title: view.map(|view| view.title).filter(|title| !title.is_empty()),
         }
     }
 }

@@ -51,3 +51,17 @@ fn a_screen_is_the_same_live_after_a_killed_host_replayed_and_from_damaged_keyfr
 fn flipped(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().enumerate().map(|(at, byte)| if at % 100 == 50 { !byte } else { *byte }).collect()
 }
+
+#[test]
+fn the_title_and_the_size_of_now_are_told_while_a_host_lives_and_no_longer() {
+    let world = World::new();
+    let title = "print \u{1b}]2;some of it\u{7}\u{1b}]2;all of it\u{7}";
+    let life = world.live(&["ignore HUP", title, "hang"]);
+    until("the title is told", || life.inspect()["screen"]["title"] == "all of it");
+    let first = life.helper("host", None);
+    life.replace("host");
+    until("the next host tells it too", || life.inspect()["screen"]["title"] == "all of it");
+    assert!(!first.lives());
+    life.kill_helpers();
+    assert_eq!(life.inspect()["screen"]["title"], Value::Null, "nobody knows it any more");
+}

@@ -5,15 +5,18 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 
 use abide_core::evidence::fold::Evidence;
-use abide_core::evidence::frame::encode;
+use abide_core::evidence::frame::{body_from_line, body_to_line, encode};
 use abide_core::evidence::{Fact, Role, Witness};
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::sock;
 
-use super::{ALIVE, EVIDENCE, KEYFRAMES, OUTCOME, RECORDING, Reading, SOCKET, Writer, log};
+use super::{ALIVE, EVIDENCE, KEYFRAMES, OUTCOME, RECORDING, Reading, SOCKET, VIEW, Writer, log};
+use crate::host::View;
 
 const NEXT: &str = "next";
 const RESULT: &str = "result.toml";
+/// A longer view is none.
+const LONGEST_VIEW: u64 = 64 * 1024;
 
 /// The directory of one session.
 #[derive(Debug)]
@@ -148,6 +151,18 @@ impl SessionDir {
     /// If there is none that may be read.
     pub fn recording(&self) -> std::io::Result<File> {
         self.dir.read(RECORDING)
+    }
+
+    /// What the last host published; none if it cannot be read.
+    pub(crate) fn view(&self) -> Option<View> {
+        let mut bytes = Vec::new();
+        self.dir.read(VIEW).ok()?.take(LONGEST_VIEW).read_to_end(&mut bytes).ok()?;
+        body_from_line(&bytes).ok()
+    }
+
+    /// Publishes what only a host knows.
+    pub(crate) fn replace_view(&self, view: &View) -> std::io::Result<()> {
+        self.dir.replace(VIEW, &body_to_line(view)?)
     }
 
     /// The keyframes, to read.
