@@ -1,11 +1,13 @@
 //! The pure core: what is true of a session, decided from evidence and from what the kernel said.
 //! Owns the vocabulary (see GLOSSARY.md). Reads no file, no clock, no process.
 
+pub mod detach;
 pub mod evidence;
 pub mod failure;
 pub mod guard;
 pub mod id;
 pub mod identity;
+pub mod keys;
 pub mod moment;
 pub mod passage;
 pub mod plain;
