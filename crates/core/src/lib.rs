@@ -9,6 +9,7 @@ pub mod id;
 pub mod identity;
 pub mod keys;
 pub mod moment;
+pub mod pane;
 pub mod passage;
 pub mod plain;
 pub mod recording;

@@ -30,6 +30,7 @@ use crate::truth::Truth;
 pub(crate) use handover::{Handover, start_again};
 use link::{Ask, Link};
 use recorder::{Recorder, Took};
+pub(crate) use tree::is_helper;
 
 /// How a process learns that it is to be a guard.
 pub(crate) const ARGUMENT: &CStr = c"__guard";
@@ -237,14 +238,16 @@ impl Keeper {
                 None
             }
             Effect::SignalTree(number) => {
-                let left = tree::left(&self.truth);
+                let left = tree::left(&self.truth, self.link.hosts());
                 if !left.is_empty() {
                     self.note_signal(number, left.iter().map(|survivor| survivor.process.pid).collect());
                     tree::signal_all(&self.truth, &left, number);
                 }
                 None
             }
-            Effect::CountTree => tree::left(&self.truth).is_empty().then_some(Input::TreeEmpty),
+            Effect::CountTree => {
+                tree::left(&self.truth, self.link.hosts()).is_empty().then_some(Input::TreeEmpty)
+            }
             Effect::Drain => {
                 self.read(u32::MAX);
                 self.note(Body::Drained(Drained { bytes: self.recorder.position() }));
@@ -297,10 +300,11 @@ impl Keeper {
                 let resources = Some(Resources { wall_ms, ..reaped.resources });
                 self.tell(Input::ProgramEnded { how: reaped.how, resources });
             } else {
+                self.link.reaped(reaped.pid);
                 others = true;
             }
         }
-        if others && tree::left(&self.truth).is_empty() {
+        if others && tree::left(&self.truth, self.link.hosts()).is_empty() {
             self.tell(Input::TreeEmpty);
         }
     }
@@ -330,7 +334,7 @@ impl Keeper {
     /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
     fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
         let declared = declared::left_by_program(&self.dir).map(Body::Declared);
-        let survivors = tree::left(&self.truth);
+        let survivors = tree::left(&self.truth, self.link.hosts());
         let ended = Ended { outcome, resources, survivors };
         let at = clock::now();
         let bodies = declared.into_iter().chain([Body::Ended(Box::new(ended))]);

@@ -18,7 +18,7 @@ use abide_sys::spawn::{self, Image};
 
 use crate::store::Home;
 use crate::truth::{Session, Truth};
-use crate::{guard, names, store};
+use crate::{guard, names, refresh, store};
 
 /// What a launch asks for.
 #[derive(Debug, Clone)]
@@ -90,6 +90,7 @@ fn start_guard(
         request.env.insert("TERM".into(), "xterm-256color".into());
         request.env.insert("COLORTERM".into(), "truecolor".into());
     }
+    refresh::launched(dir, &home.session_path(id), &mut request.env);
     let parcel = spawn::parcel(&pack(launched, &request)?)?;
     let (answer, report) = spawn::pipe()?;
     let image = Image {

@@ -20,6 +20,8 @@ const OUTCOME: &str = "outcome";
 const ALIVE: &str = "alive";
 const SOCKET: &str = "socket";
 const RECORDING: &str = "recording";
+/// Leads to the socket of the ssh agent of whoever attached last.
+pub(crate) const SSH_AGENT: &str = "ssh-agent";
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
 
@@ -120,7 +122,7 @@ impl Home {
     pub fn discard(&self, id: &SessionId) {
         let draft = draft_name(id);
         if let Ok(dir) = self.sessions.open_below(&draft) {
-            for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING] {
+            for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING, SSH_AGENT] {
                 // What is not there needs no removing.
                 let _ = dir.remove(name);
             }

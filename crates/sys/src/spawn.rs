@@ -141,11 +141,12 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
 ///
 /// # Errors
 /// If no process can be made.
-pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
+pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<(u32, OwnedFd)> {
     let pid = start(image, fds, false)?;
     // Nobody but us reaps it, so the number is still its own.
     let pid = rustix::process::Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
-    Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
+    let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
+    Ok((pid.as_raw_nonzero().get().cast_unsigned(), pidfd))
 }
 
 /// Becomes another image: the same process with the given descriptors as 3, 4, ... and no others, its signals still
@@ -179,6 +180,9 @@ pub fn become_image(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Error {
     io::Error::last_os_error()
 }
 
+/// The name of a process that is to become a helper, until it is one.
+pub const HELPER: &CStr = c"abide-helper";
+
 /// Names the descriptors that an image was left with, where they are not 3, 4, ...
 const DESCRIPTORS: &str = "ABIDE_DESCRIPTORS";
 
@@ -196,6 +200,8 @@ fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<i32> 
     if pid == 0 {
         // SAFETY: as above.
         unsafe {
+            // Inherited by the second fork, so that one is known for what it is from its first instant on.
+            libc::prctl(libc::PR_SET_NAME, HELPER.as_ptr());
             libc::setsid();
             if twice {
                 match libc::fork() {

@@ -26,6 +26,9 @@ pub(crate) struct Handover {
     /// The same process became another image: it is still the program's parent, and has written so many facts.
     #[serde(default)]
     pub(crate) facts: Option<u64>,
+    /// Hosts that the same process started and has not reaped.
+    #[serde(default)]
+    pub(crate) hosts: Vec<u32>,
 }
 
 /// Becomes another image of the guard. Returns only if that failed.

@@ -1,19 +1,20 @@
 //! What is left of a session: every process that descends from its guard, whatever session or group it chose.
-//! Our host is no part of it, and other guards are sessions of their own.
+//! Our hosts are no part of it, and other guards are sessions of their own.
 
 use abide_core::evidence::Survivor;
-use abide_sys::signal;
+use abide_sys::{signal, spawn};
 
 use crate::host;
 use crate::truth::Truth;
 
-/// The living processes of this guard's session, itself not counted.
-pub(super) fn left(truth: &Truth) -> Vec<Survivor> {
+/// The living processes of this guard's session, itself and its own hosts not counted. A host is known by its pid:
+/// nobody but us reaps it, and what it shows of itself comes and goes while it starts.
+pub(super) fn left(truth: &Truth, hosts: &[u32]) -> Vec<Survivor> {
     let mut family = truth.descendants(std::process::id());
     // Elders come before their descendants, so one pass finds every guard's whole family.
     let mut foreign = Vec::new();
     family.retain(|member| {
-        let helper = member.command.get(1).is_some_and(|argument| is_helper(argument.as_bytes()));
+        let helper = hosts.contains(&member.pid) || is_helper(&member.name, &member.command);
         let belongs = !helper && !foreign.contains(&member.parent);
         if !belongs {
             foreign.push(member.pid);
@@ -27,7 +28,13 @@ pub(super) fn left(truth: &Truth) -> Vec<Survivor> {
     alive.collect()
 }
 
-fn is_helper(argument: &[u8]) -> bool {
+/// Another session's guard or host: by its name from its first instant until its exec, by its arguments from then on.
+pub(crate) fn is_helper(name: &str, command: &[String]) -> bool {
+    let started = || command.get(1).is_some_and(|word| is_role(word.as_bytes()));
+    name.as_bytes() == spawn::HELPER.to_bytes() || started()
+}
+
+fn is_role(argument: &[u8]) -> bool {
     argument == super::ARGUMENT.to_bytes() || argument == host::ARGUMENT.to_bytes()
 }
 

@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io;
 
-use abide_core::passage::Passage;
+use abide_core::passage::{Passage, Passed};
 use abide_core::recording::{Entry, Kind};
-use abide_core::screen::{Screen, Told};
+use abide_core::screen::{Screen, Size, Told};
 
 use crate::recording::snapshot::Replayed;
 use crate::recording::{Found, Reader};
@@ -20,6 +20,13 @@ pub(super) struct Follow {
     sync: File,
     lags: bool,
     mind: Mind,
+}
+
+/// What is new for attached terminals, in its order.
+pub(super) enum News {
+    Shown(Passed),
+    /// What follows is made for this size.
+    Resized(Size),
 }
 
 /// What the recording makes of a host.
@@ -61,6 +68,11 @@ impl Follow {
         picture
     }
 
+    /// The size of the program's terminal, if it has one.
+    pub(super) fn size(&self) -> Option<Size> {
+        self.mind.replayed.has_terminal.then(|| self.screen().size())
+    }
+
     /// Whether there is more on record than was taken in.
     pub(super) const fn lags(&self) -> bool {
         self.lags
@@ -85,15 +97,11 @@ impl Follow {
     }
 
     /// Takes in what was recorded since. True if there was anything.
-    pub(super) fn on(
-        &mut self,
-        shown: &mut impl FnMut(&[u8]),
-        answer: &mut impl FnMut(u64, Vec<u8>),
-    ) -> bool {
+    pub(super) fn on(&mut self, news: &mut impl FnMut(News), answer: &mut impl FnMut(u64, Vec<u8>)) -> bool {
         let mind = &mut self.mind;
         let mut take = |found: Found<'_>| {
             if let Found::Entry(entry) = found {
-                mind.take(&entry, shown, answer);
+                mind.take(&entry, news, answer);
             }
         };
         let mut any = false;
@@ -114,7 +122,7 @@ impl Mind {
     fn take(
         &mut self,
         entry: &Entry<'_>,
-        shown: &mut impl FnMut(&[u8]),
+        news: &mut impl FnMut(News),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) {
         for notice in self.replayed.take(entry) {
@@ -126,9 +134,10 @@ impl Mind {
             }
         }
         match entry.kind {
-            Kind::Output | Kind::Errors => shown(&self.passage.pass(entry.payload)),
+            Kind::Output | Kind::Errors => news(News::Shown(self.passage.pass(entry.payload))),
             Kind::Input | Kind::Hidden => self.note_taken(entry.payload),
-            Kind::Start | Kind::Answer | Kind::Resize | Kind::Mark | Kind::Cut => {}
+            Kind::Resize => news(News::Resized(self.replayed.screen.size())),
+            Kind::Start | Kind::Answer | Kind::Mark | Kind::Cut => {}
         }
     }
 
