@@ -218,8 +218,11 @@ impl Watch {
 mod tests {
     use super::*;
 
+    /// What was typed, and when.
+    type Pieces<'a> = &'a [(u64, &'a [u8])];
+
     /// Types pieces at their times, then waits, and gives what passed and whether it detached.
-    fn typing(key: &str, pieces: &[(u64, &[u8])]) -> (Vec<u8>, bool) {
+    fn typing(key: &str, pieces: Pieces<'_>) -> (Vec<u8>, bool) {
         let mut watch = Watch::new(DetachKey::parse(key).unwrap());
         let mut passed = Vec::new();
         for (at, bytes) in pieces {
@@ -242,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_key_detaches_in_every_encoding_and_what_came_before_it_passes() {
-        let table: [(&str, &[(u64, &[u8])], &[u8]); 14] = [
+        let table: [(&str, Pieces<'_>, &[u8]); 14] = [
             ("ctrl-\\", &[(0, b"\x1c"), (1_000, b"\x1c")], b""),
             ("ctrl-\\", &[(0, b"ab\x1c\x1ccd")], b"ab"),
             ("ctrl-\\", &[(0, b"\x1b[92;5u"), (9, b"\x1b[92;5u")], b""),
@@ -265,7 +268,7 @@ mod tests {
 
     #[test]
     fn whatever_is_not_the_key_passes_whole_and_in_its_order() {
-        let table: [(&str, &[(u64, &[u8])]); 16] = [
+        let table: [(&str, Pieces<'_>); 16] = [
             ("ctrl-\\", &[(0, b"plain")]),
             ("ctrl-\\", &[(0, b"\x1c")]),
             ("ctrl-\\", &[(0, b"\x1c"), (1_001, b"\x1c")]),

@@ -92,22 +92,31 @@ impl Terminal {
         &self.observer
     }
 
-    /// Waits until a text is shown. What was shown up to it is passed over.
+    /// Waits until a text is shown, and gives what was shown up to it.
     ///
     /// # Panics
     /// If it never is.
-    pub fn until(&mut self, text: &str) {
+    pub fn until(&mut self, text: &str) -> String {
         let deadline = Deadline::start();
         loop {
             let shown = &mut self.shown.bytes;
             if let Some(at) = shown.windows(text.len()).position(|bytes| bytes == text.as_bytes()) {
-                shown.drain(..at + text.len());
-                return;
+                let passed: Vec<u8> = shown.drain(..at + text.len()).collect();
+                return String::from_utf8_lossy(&passed).into_owned();
             }
             let master = self.master.as_mut().expect("the terminal is open");
             let more = deadline.readable(master.as_fd()) && read_some(master, &mut self.shown);
             assert!(more, "never showed {text:?}, only {:?}", String::from_utf8_lossy(&self.shown.bytes));
         }
+    }
+
+    /// Waits until something is shown, without reading it.
+    ///
+    /// # Panics
+    /// If nothing ever is.
+    pub fn until_unread(&self) {
+        let master = self.master.as_ref().expect("the terminal is open");
+        assert!(Deadline::start().readable(master.as_fd()), "nothing is shown");
     }
 
     /// Types, and reads what is shown meanwhile as a terminal does.

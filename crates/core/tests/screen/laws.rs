@@ -186,7 +186,7 @@ proptest! {
             let (seen, cursor) = (there.cursor(), here.cursor());
             prop_assert_eq!((seen.row, seen.visible), (cursor.row - top, cursor.visible));
             prop_assert_eq!(seen.col, cursor.col.min(other.cols - 1));
-            prop_assert!(terminal.scrollback_len().0 == 0 || before.len() > 0, "nothing scrolls");
+            prop_assert!(terminal.scrollback_len().0 == 0 || !before.is_empty(), "nothing scrolls");
         }
     }
 }

@@ -47,3 +47,49 @@ pub(super) fn signal_all(truth: &Truth, left: &[Survivor], number: i32) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use abide_sys::reap;
+    use abide_sys::spawn::Image;
+
+    /// A helper whose exec takes its time: it looks for its image in many places in vain, and then ends.
+    fn slow(arguments: &[&std::ffi::CStr]) -> Image {
+        Image {
+            paths: vec![c"/no/such/image".to_owned(); 200_000],
+            argv: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+            env: Vec::new(),
+            cwd: c"/".to_owned(),
+        }
+    }
+
+    #[test]
+    fn helpers_are_nobodys_survivors_from_their_first_instant_on() {
+        reap::become_subreaper().unwrap();
+        let truth = Truth::new();
+        let us = std::process::id();
+        // Another session's guard: adopted by us, and until its exec a copy of us.
+        spawn::detached(&slow(&[c"abide", super::super::ARGUMENT]), &[]).unwrap();
+        let (host, _held) = spawn::helper(&slow(&[c"abide", host::ARGUMENT]), &[]).unwrap();
+        let mut seen = 0;
+        loop {
+            let below: Vec<u32> = truth.descendants(us).iter().map(|member| member.pid).collect();
+            let left = left(&truth, &[host]);
+            assert!(left.is_empty(), "{left:?}");
+            if below.is_empty() {
+                break;
+            }
+            seen += usize::from(below.iter().any(|pid| *pid != host));
+            while reap::reap().is_some() {}
+        }
+        assert!(seen > 1, "the guard was seen before its exec");
+        // A process of the session that is none of these counts.
+        let mut other =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let found: Vec<u32> = left(&truth, &[]).iter().map(|survivor| survivor.process.pid).collect();
+        assert_eq!(found, [other.id()]);
+        drop(other.stdin.take());
+        other.wait().unwrap();
+    }
+}
