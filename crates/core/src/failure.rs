@@ -88,7 +88,9 @@ codes! {
     NameInUse     "name_in_use"     Conflict,
     Busy          "busy"            Conflict,
     Damaged       "damaged"         Damaged,
+    InsideItself  "inside_itself"   Refused,
     NoAnswer      "no_answer"       NoAnswer,
+    Unresponsive  "unresponsive"    NoAnswer,
     TimedOut      "timed_out"       TimedOut,
 }
 

@@ -104,6 +104,8 @@ pub enum Sighting {
 pub struct Stat {
     pub letter: u8,
     pub parent: u32,
+    /// Its controlling terminal; 0 for none.
+    pub terminal: u32,
     pub threads: u64,
     pub start_ticks: u64,
 }
@@ -117,11 +119,12 @@ impl Stat {
         let mut fields = text.split_ascii_whitespace();
         let letter = *fields.next()?.as_bytes().first()?;
         let parent = fields.next()?.parse().ok()?;
-        let threads = fields.nth(15)?.parse().ok()?;
+        let terminal = fields.nth(2)?.parse::<i32>().ok()?.cast_unsigned();
+        let threads = fields.nth(12)?.parse().ok()?;
         let start_ticks = fields.nth(1)?.parse().ok()?;
         // A number is whole only if something stands behind it.
         fields.next()?;
-        Some(Self { letter, parent, threads, start_ticks })
+        Some(Self { letter, parent, terminal, threads, start_ticks })
     }
 
     /// Zombie or being removed, with no other thread left. Only for kernels without pidfds.

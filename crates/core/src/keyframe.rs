@@ -29,6 +29,8 @@ pub struct Head {
 /// What a keyframe holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body {
+    /// The program writes to a terminal, not to pipes.
+    pub has_terminal: bool,
     /// The last number that was taken of each client.
     pub taken: Vec<(u64, u64)>,
     /// The screen, frozen.
@@ -39,7 +41,7 @@ pub struct Body {
 #[must_use]
 pub fn encode(head: &Head, body: &Body) -> Option<Vec<u8>> {
     let taken = &body.taken[..body.taken.len().min(CLIENTS)];
-    let length = 1 + taken.len() * 16 + body.screen.len();
+    let length = 2 + taken.len() * 16 + body.screen.len();
     if length > LONGEST {
         return None;
     }
@@ -51,6 +53,7 @@ pub fn encode(head: &Head, body: &Body) -> Option<Vec<u8>> {
     }
     bytes.extend_from_slice(&head.behind);
     bytes.extend_from_slice(&[0; 4]);
+    bytes.push(u8::from(body.has_terminal));
     bytes.push(taken.len() as u8);
     for (client, seq) in taken {
         bytes.extend_from_slice(&client.to_le_bytes());
@@ -82,7 +85,7 @@ pub fn body(header: &[u8; HEADER], bytes: &[u8]) -> Option<Body> {
     if *sum != checksum(numbers, bytes).to_le_bytes() {
         return None;
     }
-    let (&count, mut rest) = bytes.split_first()?;
+    let (&[has_terminal, count], mut rest) = bytes.split_first_chunk()?;
     let mut taken = Vec::with_capacity(usize::from(count));
     for _ in 0..count {
         let (client, after) = rest.split_first_chunk()?;
@@ -90,7 +93,7 @@ pub fn body(header: &[u8; HEADER], bytes: &[u8]) -> Option<Body> {
         taken.push((u64::from_le_bytes(*client), u64::from_le_bytes(*seq)));
         rest = after;
     }
-    Some(Body { taken, screen: rest.to_vec() })
+    Some(Body { has_terminal: has_terminal == 1, taken, screen: rest.to_vec() })
 }
 
 fn checksum(numbers: &[u8], body: &[u8]) -> u32 {
@@ -107,7 +110,7 @@ mod tests {
     fn example() -> (Head, Body) {
         let behind = std::array::from_fn(|i| i as u8);
         let head = Head { offset: 1_000, position: 900, time: 7, behind, behind_at: 800 };
-        (head, Body { taken: vec![(1, 2), (3, u64::MAX)], screen: b"frozen".to_vec() })
+        (head, Body { has_terminal: true, taken: vec![(1, 2), (3, u64::MAX)], screen: b"frozen".to_vec() })
     }
 
     #[test]

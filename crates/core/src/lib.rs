@@ -1,13 +1,16 @@
 //! The pure core: what is true of a session, decided from evidence and from what the kernel said.
 //! Owns the vocabulary (see GLOSSARY.md). Reads no file, no clock, no process.
 
+pub mod detach;
 pub mod evidence;
 pub mod failure;
 pub mod guard;
 pub mod id;
 pub mod identity;
 pub mod keyframe;
+pub mod keys;
 pub mod moment;
+pub mod pane;
 pub mod passage;
 pub mod place;
 pub mod plain;

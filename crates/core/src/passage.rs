@@ -1,5 +1,9 @@
 //! What of a program's output may reach an attached terminal: everything but the questions, for the host has
 //! answered those. Sequences and characters pass whole or not yet, so that nobody joins in the middle of one.
+//! What sets the clipboard is marked: it is for the driver alone.
+
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// Longer sequences pass unexamined: no question is that long.
 const HELD: usize = 4096;
@@ -27,19 +31,53 @@ enum Within {
 pub struct Passage {
     within: Within,
     held: Vec<u8>,
+    /// The sequence sets the clipboard, and part of it has passed.
+    clipboard: bool,
 }
 
 impl Default for Passage {
     fn default() -> Self {
-        Self { within: Within::Nothing, held: Vec::new() }
+        Self { within: Within::Nothing, held: Vec::new(), clipboard: false }
+    }
+}
+
+/// What may pass.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Passed {
+    bytes: Vec<u8>,
+    /// Where in them the clipboard is set.
+    clipboard: Vec<Range<usize>>,
+}
+
+impl Passed {
+    /// All of it: for the driver.
+    #[must_use]
+    pub fn all(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// For everyone else: nobody's clipboard changes by looking on.
+    #[must_use]
+    pub fn without_clipboard(&self) -> Cow<'_, [u8]> {
+        if self.clipboard.is_empty() {
+            return Cow::Borrowed(&self.bytes);
+        }
+        let mut kept = Vec::with_capacity(self.bytes.len());
+        let mut from = 0;
+        for set in &self.clipboard {
+            kept.extend_from_slice(&self.bytes[from..set.start]);
+            from = set.end;
+        }
+        kept.extend_from_slice(&self.bytes[from..]);
+        Cow::Owned(kept)
     }
 }
 
 impl Passage {
     /// What may pass now that these bytes came.
     #[must_use]
-    pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut passed = Vec::with_capacity(bytes.len());
+    pub fn pass(&mut self, bytes: &[u8]) -> Passed {
+        let mut passed = Passed { bytes: Vec::with_capacity(bytes.len()), clipboard: Vec::new() };
         for &byte in bytes {
             self.step(byte, &mut passed);
         }
@@ -52,11 +90,11 @@ impl Passage {
         &self.held
     }
 
-    fn step(&mut self, byte: u8, passed: &mut Vec<u8>) {
+    fn step(&mut self, byte: u8, passed: &mut Passed) {
         let next = match (self.within, byte) {
             (Within::Nothing, ENQUIRY) => return,
             (Within::Nothing | Within::Character(_), ESC) => {
-                passed.append(&mut self.held);
+                self.let_pass(passed);
                 Some(Within::Escape)
             }
             (Within::Nothing, 0xC2..=0xDF) => Some(Within::Character(1)),
@@ -81,7 +119,7 @@ impl Passage {
             Some(within) => {
                 self.within = within;
                 if self.held.len() > HELD {
-                    passed.append(&mut self.held);
+                    self.let_pass(passed);
                 }
             }
             None => {
@@ -90,9 +128,19 @@ impl Passage {
                 if question {
                     self.held.clear();
                 } else {
-                    passed.append(&mut self.held);
+                    self.let_pass(passed);
                 }
+                self.clipboard = false;
             }
+        }
+    }
+
+    fn let_pass(&mut self, passed: &mut Passed) {
+        let start = passed.bytes.len();
+        self.clipboard |= self.held.starts_with(b"\x1b]52;");
+        passed.bytes.append(&mut self.held);
+        if self.clipboard {
+            passed.clipboard.push(start..passed.bytes.len());
         }
     }
 }
@@ -148,7 +196,7 @@ mod tests {
     use super::*;
 
     fn through(bytes: &[u8]) -> Vec<u8> {
-        Passage::default().pass(bytes)
+        Passage::default().pass(bytes).all().to_vec()
     }
 
     #[test]
@@ -213,8 +261,8 @@ mod tests {
             let mut passage = Passage::default();
             let first = passage.pass(&stream[..cut]);
             let second = passage.pass(&stream[cut..]);
-            assert_eq!([first.clone(), second].concat(), whole, "cut at {cut}");
-            assert!(std::str::from_utf8(&first).is_ok(), "no half character at {cut}");
+            assert_eq!([first.all(), second.all()].concat(), whole, "cut at {cut}");
+            assert!(std::str::from_utf8(first.all()).is_ok(), "no half character at {cut}");
         }
     }
 
@@ -223,17 +271,32 @@ mod tests {
         let mut passage = Passage::default();
         let long = [b"\x1b]52;c;".as_slice(), &vec![b'A'; 3 * HELD]].concat();
         let passed = passage.pass(&long);
-        assert!(passed.len() >= 2 * HELD);
+        assert!(passed.all().len() >= 2 * HELD);
         let rest = passage.pass(b"\x07z");
-        assert_eq!([passed, rest].concat(), [long.as_slice(), b"\x07z"].concat());
+        assert_eq!([passed.all(), rest.all()].concat(), [long.as_slice(), b"\x07z"].concat());
+    }
+
+    #[test]
+    fn only_what_sets_the_clipboard_is_kept_from_those_who_look_on() {
+        let long = [b"\x1b]52;c;".as_slice(), &vec![b'A'; 2 * HELD], b"\x07"].concat();
+        let stream =
+            [b"a\x1b]52;c;Zm9v\x1b\\b\x1b]2;t\x07".as_slice(), &long, b"c\x1b]523;x\x07\x1b]52;p;!\x07"]
+                .concat();
+        for cut in 0..=stream.len() {
+            let mut passage = Passage::default();
+            let pieces = [passage.pass(&stream[..cut]), passage.pass(&stream[cut..])];
+            assert_eq!(pieces.each_ref().map(Passed::all).concat(), stream, "cut at {cut}");
+            let others: Vec<u8> =
+                pieces.iter().flat_map(|piece| piece.without_clipboard().to_vec()).collect();
+            assert_eq!(others, b"ab\x1b]2;t\x07c\x1b]523;x\x07", "cut at {cut}");
+        }
     }
 
     #[test]
     fn bytes_that_are_no_characters_pass_too() {
         let wild: Vec<u8> = (0..=255).filter(|&b| b != ENQUIRY && b != ESC).collect();
         let mut passage = Passage::default();
-        let mut passed = passage.pass(&wild);
-        passed.extend(passage.pass(b"."));
-        assert_eq!(passed, [wild.as_slice(), b"."].concat());
+        let pieces = [passage.pass(&wild), passage.pass(b".")];
+        assert_eq!(pieces.each_ref().map(Passed::all).concat(), [wild.as_slice(), b"."].concat());
     }
 }

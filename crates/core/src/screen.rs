@@ -5,12 +5,13 @@
 //! In short: `new(size, scrollback)`, `feed(bytes) -> Vec<Notice>`, `resize(size)`; `view()` is what a person sees,
 //! `live()` what stands behind it during a synchronized update, both give rows, cells, cursor, text and hash;
 //! `input_modes()`, `title()`, `scrollback()`; `dump()` are the bytes that bring a terminal to this screen,
-//! `reset_modes()` those that undo what the program set on it; `freeze()` and `thaw()` are the keyframe.
+//! `clipped()` those for one of another size, `reset_modes()` those that undo what the program set on it; `freeze()` and `thaw()` are the keyframe.
 //!
 //! Columns are counted as wcwidth counts them, character by character; see `act/print.rs`.
 
 mod act;
 mod bytes;
+mod clip;
 mod cursor;
 mod dump;
 mod freeze;

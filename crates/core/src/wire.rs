@@ -52,7 +52,7 @@ pub enum ToHostFromClient {
     /// From now on send what is shown; the size is that of the client's terminal.
     Attach {
         size: Size,
-        read_only: bool,
+        role: Attendance,
     },
     Input {
         seq: u64,
@@ -64,12 +64,51 @@ pub enum ToHostFromClient {
     Mark(String),
 }
 
+/// As what a client attaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attendance {
+    /// It looks and does not type.
+    pub read_only: bool,
+    /// It was attached before, to a host that is gone, and shows the scrollback already.
+    pub again: bool,
+    /// It is the driver: the session takes its size.
+    pub drives: bool,
+}
+
+impl Attendance {
+    /// As one attaches for the first time.
+    #[must_use]
+    pub const fn first(read_only: bool) -> Self {
+        Self { read_only, again: false, drives: !read_only }
+    }
+
+    const fn pack(self) -> [u8; 2] {
+        [self.read_only as u8, self.again as u8 | (self.drives as u8) << 1]
+    }
+
+    /// Clients of before the second byte knew only the first.
+    const fn unpack(body: &[u8]) -> Option<Self> {
+        match body {
+            [] => None,
+            [read_only] => Some(Self::first(*read_only != 0)),
+            [read_only, flags, ..] => {
+                Some(Self { read_only: *read_only != 0, again: *flags & 1 != 0, drives: *flags & 2 != 0 })
+            }
+        }
+    }
+}
+
 /// What a host answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToClient {
     Welcome {
         version: u8,
         generation: u32,
+    },
+    /// What follows is made for a terminal of this size, and whether this client is the driver.
+    Stage {
+        size: Size,
+        drives: bool,
     },
     /// Everything needed to show the screen on a fresh terminal.
     Paint(Vec<u8>),
@@ -224,11 +263,7 @@ impl Message for ToHostFromClient {
     fn pack(&self) -> (u8, Vec<u8>) {
         match self {
             Self::Hello { version, client } => (b'h', join(&[*client], &[*version])),
-            Self::Attach { size, read_only } => {
-                let mut body = pack_size(*size);
-                body.push(u8::from(*read_only));
-                (b't', body)
-            }
+            Self::Attach { size, role } => (b't', [pack_size(*size), role.pack().to_vec()].concat()),
             Self::Input { seq, bytes } => (b'i', join(&[*seq], bytes)),
             Self::Resize(size) => (b'r', pack_size(*size)),
             Self::Snapshot => (b's', Vec::new()),
@@ -242,7 +277,10 @@ impl Message for ToHostFromClient {
                 let ([client], rest) = split(body)?;
                 Self::Hello { version: *rest.first()?, client }
             }
-            b't' => Self::Attach { size: unpack_size(body.get(..4)?)?, read_only: *body.get(4)? != 0 },
+            b't' => {
+                let (size, role) = body.split_at_checked(4)?;
+                Self::Attach { size: unpack_size(size)?, role: Attendance::unpack(role)? }
+            }
             b'i' => {
                 let ([seq], bytes) = split(body)?;
                 Self::Input { seq, bytes: bytes.to_vec() }
@@ -259,6 +297,7 @@ impl Message for ToClient {
     fn pack(&self) -> (u8, Vec<u8>) {
         match self {
             Self::Welcome { version, generation } => (b'w', join(&[u64::from(*generation)], &[*version])),
+            Self::Stage { size, drives } => (b'z', [pack_size(*size), vec![u8::from(*drives)]].concat()),
             Self::Paint(bytes) => (b'p', bytes.clone()),
             Self::Output(bytes) => (b'o', bytes.clone()),
             Self::Applied { seq } => (b'd', join(&[*seq], &[])),
@@ -273,6 +312,10 @@ impl Message for ToClient {
             b'w' => {
                 let ([generation], rest) = split(body)?;
                 Self::Welcome { version: *rest.first()?, generation: u32::try_from(generation).ok()? }
+            }
+            b'z' => {
+                let (size, rest) = body.split_at_checked(4)?;
+                Self::Stage { size: unpack_size(size)?, drives: *rest.first()? != 0 }
             }
             b'p' => Self::Paint(body.to_vec()),
             b'o' => Self::Output(body.to_vec()),
@@ -351,7 +394,11 @@ mod tests {
         ]);
         check(&[
             ToHostFromClient::Hello { version: VERSION, client: 5 },
-            ToHostFromClient::Attach { size: SIZE, read_only: true },
+            ToHostFromClient::Attach { size: SIZE, role: Attendance::first(true) },
+            ToHostFromClient::Attach {
+                size: SIZE,
+                role: Attendance { again: true, ..Attendance::first(false) },
+            },
             ToHostFromClient::Input { seq: 1, bytes: bytes.clone() },
             ToHostFromClient::Resize(SIZE),
             ToHostFromClient::Snapshot,
@@ -359,6 +406,7 @@ mod tests {
         ]);
         check(&[
             ToClient::Welcome { version: VERSION, generation: 3 },
+            ToClient::Stage { size: SIZE, drives: true },
             ToClient::Paint(bytes.clone()),
             ToClient::Output(bytes.clone()),
             ToClient::Applied { seq: 4 },
@@ -376,6 +424,16 @@ mod tests {
         assert_eq!(inbox.take::<ToHost>(), Ok(Some(ToHost::Ended)));
         inbox.feed(&u32::MAX.to_le_bytes());
         assert_eq!(inbox.take::<ToHost>(), Err(TooLong));
+    }
+
+    #[test]
+    fn clients_and_hosts_of_before_the_driver_are_understood() {
+        let old = [b't', 120, 0, 40, 0, 1];
+        let attach = |role| ToHostFromClient::Attach { size: SIZE, role };
+        assert_eq!(ToHostFromClient::from_packet(&old), Some(attach(Attendance::first(true))));
+        // An old host reads size and first byte, and passes over what follows.
+        let new = attach(Attendance::first(true)).to_packet();
+        assert_eq!(new[..old.len()], old);
     }
 
     #[test]

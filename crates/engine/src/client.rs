@@ -2,14 +2,15 @@
 //! What was typed and not confirmed is typed again; the guard takes each number once.
 
 pub(crate) mod attach;
+mod inside;
+pub(crate) mod refresh;
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::Size;
-use abide_core::wire::{Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
-use abide_sys::poll::{self, Interest};
+use abide_core::wire::{Attendance, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
 use abide_sys::{clock, sock};
 
 use crate::store::SessionDir;
@@ -23,12 +24,14 @@ pub(crate) struct Client {
     dir: SessionDir,
     socket: OwnedFd,
     inbox: Inbox,
+    /// What the host has not taken yet: nobody waits for a host that hangs.
+    unsent: VecDeque<u8>,
     /// The same over all connections of this client.
     number: u64,
     seq: u64,
     unconfirmed: VecDeque<(u64, Vec<u8>)>,
     unconfirmed_bytes: usize,
-    attached: Option<(Size, bool)>,
+    attached: Option<(Size, Attendance)>,
 }
 
 impl Client {
@@ -36,10 +39,11 @@ impl Client {
     pub(crate) fn connect(dir: SessionDir) -> io::Result<Self> {
         let socket = dir.connect()?;
         let number = u64::from_le_bytes(clock::random_bytes::<8>()?);
-        let client = Self {
+        let mut client = Self {
             dir,
             socket,
             inbox: Inbox::new(FROM_HOST),
+            unsent: VecDeque::new(),
             number,
             seq: 0,
             unconfirmed: VecDeque::new(),
@@ -51,13 +55,17 @@ impl Client {
     }
 
     pub(crate) fn attach(&mut self, size: Size, read_only: bool) -> io::Result<()> {
-        self.attached = Some((size, read_only));
-        self.say(&ToHostFromClient::Attach { size, read_only })
+        let role = Attendance::first(read_only);
+        self.attached = Some((size, role));
+        self.say(&ToHostFromClient::Attach { size, role })
     }
 
     pub(crate) fn resize(&mut self, size: Size) -> io::Result<()> {
-        if let Some((known, _)) = &mut self.attached {
+        if let Some((known, role)) = &mut self.attached {
             *known = size;
+            if role.read_only {
+                return Ok(());
+            }
         }
         self.say(&ToHostFromClient::Resize(size))
     }
@@ -87,8 +95,10 @@ impl Client {
         }
         let mut heard = Vec::new();
         while let Some(message) = self.inbox.take().map_err(|_| io::ErrorKind::InvalidData)? {
-            if let ToClient::Applied { seq } = message {
-                self.confirm(seq);
+            match (&message, &mut self.attached) {
+                (ToClient::Applied { seq }, _) => self.confirm(*seq),
+                (ToClient::Stage { drives, .. }, Some((_, role))) => role.drives = *drives,
+                (_, _) => {}
             }
             heard.push(message);
         }
@@ -109,9 +119,10 @@ impl Client {
     pub(crate) fn come_back(&mut self) -> io::Result<()> {
         self.socket = self.dir.connect()?;
         self.inbox = Inbox::new(FROM_HOST);
+        self.unsent.clear();
         self.say(&ToHostFromClient::Hello { version: VERSION, client: self.number })?;
-        if let Some((size, read_only)) = self.attached {
-            self.say(&ToHostFromClient::Attach { size, read_only })?;
+        if let Some((size, role)) = self.attached {
+            self.say(&ToHostFromClient::Attach { size, role: Attendance { again: true, ..role } })?;
         }
         for (seq, bytes) in self.unconfirmed.clone() {
             self.say(&ToHostFromClient::Input { seq, bytes })?;
@@ -123,18 +134,23 @@ impl Client {
         self.say(&ToHostFromClient::Snapshot)
     }
 
-    /// Says it all, waiting for room where there is none.
-    fn say(&self, message: &ToHostFromClient) -> io::Result<()> {
-        let bytes = message.to_stream();
-        let mut sent = 0;
-        while sent < bytes.len() {
-            match sock::put(&self.socket, &bytes[sent..])? {
-                Some(more) => sent += more,
-                None => {
-                    let _ =
-                        poll::wait(&[Interest { fd: self.socket.as_fd(), read: false, write: true }], None);
-                }
-            }
+    fn say(&mut self, message: &ToHostFromClient) -> io::Result<()> {
+        self.unsent.extend(message.to_stream());
+        self.send_on()
+    }
+
+    /// Whether something waits until the host takes more.
+    pub(crate) fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// Sends what the host takes now.
+    pub(crate) fn send_on(&mut self) -> io::Result<()> {
+        while !self.unsent.is_empty() {
+            let Some(sent) = sock::put(&self.socket, self.unsent.as_slices().0)? else {
+                return Ok(());
+            };
+            self.unsent.drain(..sent);
         }
         Ok(())
     }

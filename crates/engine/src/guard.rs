@@ -206,7 +206,7 @@ impl Keeper {
 
     /// What is left of the session.
     fn left(&self) -> Vec<Survivor> {
-        tree::left(&self.truth, std::process::id(), self.program.cgroup.as_ref())
+        tree::left(&self.truth, std::process::id(), self.program.cgroup.as_ref(), self.link.hosts())
     }
 
     /// Sees to it that there is a host as long as there is a program.
@@ -369,6 +369,7 @@ impl Keeper {
                 let resources = Some(Resources { wall_ms, ..reaped.resources });
                 self.tell(Input::ProgramEnded { how: reaped.how, resources });
             } else {
+                self.link.reaped(reaped.pid);
                 others = true;
             }
         }

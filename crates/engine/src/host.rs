@@ -26,7 +26,7 @@ use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 use clients::{Clients, Wish};
-use follow::Follow;
+use follow::{Follow, News};
 use view::Publisher;
 pub use view::View;
 
@@ -201,6 +201,7 @@ impl Host {
             generation: self.generation,
             taken: self.follow.taken().to_vec(),
             facts: None,
+            hosts: Vec::new(),
         };
         let [waiters, output, errors, program] = &self.held;
         let given = [
@@ -224,7 +225,11 @@ impl Host {
     fn follow_on(&mut self) {
         let clients = &mut self.clients;
         let mut answers = Vec::new();
-        let read = self.follow.on(&self.spill, &mut |shown| clients.show(shown), &mut |position, bytes| {
+        let mut tell = |news| match news {
+            News::Shown(passed) => clients.show(&passed),
+            News::Resized(size) => clients.resized(size),
+        };
+        let read = self.follow.on(&self.spill, &mut tell, &mut |position, bytes| {
             answers.push(ToGuard::Answer { position, bytes });
         });
         for answer in answers {
@@ -241,10 +246,10 @@ impl Host {
             Wish::Input { client, seq, bytes } => self.tell_guard(&ToGuard::Input { client, seq, bytes }),
             Wish::Resize(size) => self.tell_guard(&ToGuard::Resize(size)),
             Wish::Mark(text) => self.tell_guard(&ToGuard::Mark(text)),
-            Wish::Paint { client } => {
+            Wish::Paint { client, history } => {
                 self.catch_up();
-                let paint = self.follow.picture(PAINTED_SCROLLBACK);
-                self.clients.paint(client, paint);
+                let paint = self.follow.picture(if history { PAINTED_SCROLLBACK } else { 0 });
+                self.clients.paint(client, self.follow.size(), paint);
             }
             Wish::Snapshot { client } => {
                 self.catch_up();

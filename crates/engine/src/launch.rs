@@ -16,6 +16,7 @@ use abide_core::id::{SessionId, SessionName};
 use abide_sys::clock;
 use abide_sys::spawn::{self, Image};
 
+use crate::client::refresh;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
 use crate::{guard, names, place, store};
@@ -96,6 +97,7 @@ fn start_guard(
         request.env.insert("TERM".into(), "xterm-256color".into());
         request.env.insert("COLORTERM".into(), "truecolor".into());
     }
+    refresh::launched(dir, &home.session_path(id), &mut request.env);
     let parcel = spawn::parcel(&pack(launched, &request)?)?;
     let (answer, report) = spawn::pipe()?;
     let image = Image {

@@ -30,7 +30,7 @@ use abide_core::verdict::Now;
 use abide_core::verdict::{Ground, because};
 
 pub use abide_sys::signal as signals;
-pub use client::attach::Left;
+pub use client::attach::{Attaching, Left};
 pub use collect::{Collected, Limits};
 pub use drill::Target;
 pub use host::View;
@@ -222,10 +222,10 @@ impl Sessions {
     /// Lets this terminal show a session and type into it, until one of the two is left.
     ///
     /// # Errors
-    /// If the session has no host, or there is no terminal.
-    pub fn attach(&self, session: &Session, read_only: bool) -> Result<Left, Failure> {
+    /// If the session has no host or a hung one, if there is no terminal, or if it is the session's own.
+    pub fn attach(&self, session: &Session, how: Attaching) -> Result<Left, Failure> {
         let home = self.home_of(session)?;
-        client::attach::attach(home, session, read_only)
+        client::attach::attach(&self.truth, home, session, how)
     }
 
     /// Sends a signal to a session's program.

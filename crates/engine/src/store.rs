@@ -22,6 +22,8 @@ const SOCKET: &str = "socket";
 const RECORDING: &str = "recording";
 const KEYFRAMES: &str = "keyframes";
 const VIEW: &str = "view";
+/// Leads to the socket of the ssh agent of whoever attached last.
+pub(crate) const SSH_AGENT: &str = "ssh-agent";
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
 
@@ -122,7 +124,7 @@ impl Home {
     pub fn discard(&self, id: &SessionId) {
         let draft = draft_name(id);
         if let Ok(dir) = self.sessions.open_below(&draft) {
-            for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING] {
+            for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING, SSH_AGENT] {
                 // What is not there needs no removing.
                 let _ = dir.remove(name);
             }

@@ -13,7 +13,7 @@ use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, owne
 use abide_sys::clock;
 use abide_sys::disk::{self, Untrusted};
 use abide_sys::lock::{self, Holder};
-use abide_sys::probe::{Descendant, Probe};
+use abide_sys::probe::{Probe, Relative};
 
 use crate::store::{Home, Reading, SessionDir};
 
@@ -102,14 +102,26 @@ impl Truth {
 
     /// Every process below this one.
     #[must_use]
-    pub fn descendants(&self, of: u32) -> Vec<Descendant> {
+    pub fn descendants(&self, of: u32) -> Vec<Relative> {
         self.probe.descendants(of)
     }
 
     /// One process with its parent and its arguments; none if it is gone.
     #[must_use]
-    pub fn process(&self, pid: u32) -> Option<Descendant> {
+    pub fn process(&self, pid: u32) -> Option<Relative> {
         self.probe.process(pid)
+    }
+
+    /// Every process above this one, its parent first.
+    #[must_use]
+    pub fn ancestors(&self, of: u32) -> Vec<Relative> {
+        self.probe.ancestors(of)
+    }
+
+    /// The number of a process' controlling terminal.
+    #[must_use]
+    pub fn terminal(&self, pid: u32) -> Option<u32> {
+        self.probe.terminal(pid)
     }
 
     /// This instant, as verdicts want it.

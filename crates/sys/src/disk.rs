@@ -16,6 +16,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use crate::clock;
+
 /// A directory that is ours and that nobody else may write to. We make them closed to everyone else.
 #[derive(Debug)]
 pub struct PrivateDir(OwnedFd);
@@ -152,16 +154,18 @@ impl PrivateDir {
         }
     }
 
-    /// Puts a link with this text in the place of whatever has the name.
+    /// Puts a link with this text in the place of whatever has the name, at once: nobody finds neither.
     ///
     /// # Errors
     /// If it cannot be made.
     pub fn set_link_text(&self, name: &str, text: &str) -> io::Result<()> {
-        match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => return Err(errno.into()),
+        let draft = format!(".{name}-{:016x}", u64::from_ne_bytes(clock::random_bytes()?));
+        rustix::fs::symlinkat(text, &self.0, draft.as_str())?;
+        let replaced = rustix::fs::renameat(&self.0, draft.as_str(), &self.0, name);
+        if replaced.is_err() {
+            let _ = rustix::fs::unlinkat(&self.0, draft.as_str(), AtFlags::empty());
         }
-        Ok(rustix::fs::symlinkat(text, &self.0, name)?)
+        Ok(replaced?)
     }
 
     /// Puts a file with these bytes in the place of whatever has the name: readers find the one before or this one, whole.

@@ -25,11 +25,13 @@ pub struct Means {
     pub pidfs: bool,
 }
 
-/// A process below another one.
+/// A process above or below another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Descendant {
+pub struct Relative {
     pub pid: u32,
     pub parent: u32,
+    /// The name that the kernel has for it.
+    pub name: String,
     /// Its arguments, as it shows them.
     pub command: Vec<String>,
 }
@@ -87,14 +89,26 @@ impl Probe {
 
     /// Every process that descends from this one, as `/proc` tells.
     #[must_use]
-    pub fn descendants(&self, of: u32) -> Vec<Descendant> {
+    pub fn descendants(&self, of: u32) -> Vec<Relative> {
         system::descendants(of)
     }
 
     /// One process, as `/proc` tells; none if it is gone.
     #[must_use]
-    pub fn process(&self, pid: u32) -> Option<Descendant> {
+    pub fn process(&self, pid: u32) -> Option<Relative> {
         system::process(pid)
+    }
+
+    /// Every process that this one descends from, its parent first, as far as `/proc` tells.
+    #[must_use]
+    pub fn ancestors(&self, of: u32) -> Vec<Relative> {
+        system::ancestors(of)
+    }
+
+    /// The number of a process' controlling terminal; see `tty::number`.
+    #[must_use]
+    pub fn terminal(&self, pid: u32) -> Option<u32> {
+        system::terminal(pid)
     }
 
     /// The identity of a process that is alive now.
@@ -131,9 +145,9 @@ mod tests {
         let means = Means { pidfd: true, pidfs: true };
         assert_eq!(elsewhere::look(means, 1), Sighting::Failed(Doubt::Unsupported));
         assert_eq!(elsewhere::identify(&here, means, 1), Err(Doubt::Unsupported));
-        assert_eq!(elsewhere::parent(1), None);
-        assert!(elsewhere::hold(1).is_none() && elsewhere::descendants(1).is_empty());
-        assert!(elsewhere::process(1).is_none());
+        assert_eq!((elsewhere::parent(1), elsewhere::terminal(1)), (None, None));
+        assert!(elsewhere::hold(1).is_none() && elsewhere::process(1).is_none());
+        assert!(elsewhere::descendants(1).is_empty() && elsewhere::ancestors(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none());
     }

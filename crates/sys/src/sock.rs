@@ -34,8 +34,9 @@ pub fn listen_below(dir: &PrivateDir, name: &str) -> io::Result<OwnedFd> {
 /// If nobody listens there.
 pub fn connect_below(dir: &PrivateDir, name: &str) -> io::Result<OwnedFd> {
     let socket = stream()?;
-    connect(&socket, &address(dir, name)?)?;
+    // Where too many wait to be let in, nobody waits for a place among them.
     rustix::io::ioctl_fionbio(&socket, true)?;
+    connect(&socket, &address(dir, name)?)?;
     Ok(socket)
 }
 

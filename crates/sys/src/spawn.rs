@@ -169,8 +169,9 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
 ///
 /// # Errors
 /// If no process can be made.
-pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
-    held(start(image, fds, false)?)
+pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<(u32, OwnedFd)> {
+    let pid = start(image, fds, false)?;
+    Ok((pid.cast_unsigned(), held(pid)?))
 }
 
 /// Takes hold of a process that we made: nobody but us reaps it, so the number is still its own.
@@ -210,6 +211,9 @@ pub fn become_image(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Error {
     io::Error::last_os_error()
 }
 
+/// The name of a process that is to become a helper, until it is one.
+pub const HELPER: &CStr = c"abide-helper";
+
 /// Names the descriptors that an image was left with, where they are not 3, 4, ...
 const DESCRIPTORS: &str = "ABIDE_DESCRIPTORS";
 
@@ -227,6 +231,8 @@ fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<i32> 
     if pid == 0 {
         // SAFETY: as above.
         unsafe {
+            // Inherited by the second fork, so that one is known for what it is from its first instant on.
+            libc::prctl(libc::PR_SET_NAME, HELPER.as_ptr());
             libc::setsid();
             if twice {
                 match libc::fork() {

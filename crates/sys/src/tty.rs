@@ -34,6 +34,36 @@ impl Drop for Raw {
     }
 }
 
+/// Standard output once more, opened anew so that writing to it never blocks: a terminal may stop taking anything.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn unblocked_output() -> io::Result<OwnedFd> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open("/proc/self/fd/1", flags, Mode::empty())?)
+}
+
+/// Writes what it takes now. None if it takes nothing now.
+///
+/// # Errors
+/// If it is gone.
+pub fn write_some(terminal: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
+    match rustix::io::write(terminal, bytes) {
+        Ok(written) => Ok(Some(written)),
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// The number of a terminal, as `/proc` has it; none for what is no terminal.
+#[must_use]
+pub fn number(terminal: impl AsFd) -> Option<u32> {
+    let device = rustix::fs::fstat(&terminal).ok().filter(|_| isatty(&terminal))?.st_rdev;
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    Some((minor & 0xff) | (major << 8) | ((minor & !0xff) << 12))
+}
+
 /// Whether this is a terminal.
 #[must_use]
 pub fn is_terminal(fd: impl AsFd) -> bool {

@@ -7,8 +7,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command};
 
 use abide_core::evidence::Size;
+use abide_core::screen::Screen;
 use abide_sys::poll::{self, Interest};
-use abide_sys::pty::Pty;
+use abide_sys::pty::{self, Pty};
 
 use crate::deadline::Deadline;
 use crate::observer::{Ending, Observer};
@@ -19,18 +20,31 @@ pub struct Terminal {
     process: Child,
     observer: Observer,
     master: Option<File>,
-    shown: Vec<u8>,
+    shown: Shown,
     ended: Option<Ending>,
+}
+
+/// What was shown: what was not passed over yet, and what it looks like.
+#[derive(Debug)]
+struct Shown {
+    bytes: Vec<u8>,
+    screen: Screen,
 }
 
 impl Terminal {
     /// Starts a program in a new terminal of 80 by 24.
+    #[must_use]
+    pub fn start(command: &Command) -> Self {
+        Self::of_size(Size { cols: 80, rows: 24 }, command)
+    }
+
+    /// Starts a program in a new terminal of this size.
     ///
     /// # Panics
     /// If it cannot be started.
     #[must_use]
-    pub fn start(command: &Command) -> Self {
-        let pty = Pty::open(Size { cols: 80, rows: 24 }).expect("there are terminals");
+    pub fn of_size(size: Size, command: &Command) -> Self {
+        let pty = Pty::open(size).expect("there are terminals");
         let slave = || pty.slave.try_clone().expect("a descriptor is left");
         // The program itself: `setsid` of util-linux execs it in a session whose terminal is its input.
         let mut inside = Command::new("setsid");
@@ -39,7 +53,37 @@ impl Terminal {
         inside.stdin(slave()).stdout(slave()).stderr(slave());
         let process = inside.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let observer = Observer::of(process.id());
-        Self { process, observer, master: Some(File::from(pty.master)), shown: Vec::new(), ended: None }
+        let shown = Shown { bytes: Vec::new(), screen: Screen::new(size, 100) };
+        Self { process, observer, master: Some(File::from(pty.master)), shown, ended: None }
+    }
+
+    /// Gives it another size, as when its window is dragged.
+    ///
+    /// # Panics
+    /// If it is closed.
+    pub fn resize(&mut self, size: Size) {
+        let master = self.master.as_ref().expect("the terminal is open");
+        pty::resize(master, size).expect("it is a terminal");
+        self.shown.screen.resize(size);
+    }
+
+    /// What it looks like, as far as it was read.
+    #[must_use]
+    pub const fn screen(&self) -> &Screen {
+        &self.shown.screen
+    }
+
+    /// Waits until it looks like this.
+    ///
+    /// # Panics
+    /// If it never does.
+    pub fn until_screen(&mut self, what: &str, mut is_so: impl FnMut(&Screen) -> bool) {
+        let deadline = Deadline::start();
+        while !is_so(&self.shown.screen) {
+            let master = self.master.as_mut().expect("the terminal is open");
+            let more = deadline.readable(master.as_fd()) && read_some(master, &mut self.shown);
+            assert!(more, "never {what}, but:\n{}", self.shown.screen.live().text());
+        }
     }
 
     /// Who knows the truth about the program.
@@ -48,21 +92,31 @@ impl Terminal {
         &self.observer
     }
 
-    /// Waits until a text is shown. What was shown up to it is passed over.
+    /// Waits until a text is shown, and gives what was shown up to it.
     ///
     /// # Panics
     /// If it never is.
-    pub fn until(&mut self, text: &str) {
+    pub fn until(&mut self, text: &str) -> String {
         let deadline = Deadline::start();
         loop {
-            if let Some(at) = self.shown.windows(text.len()).position(|bytes| bytes == text.as_bytes()) {
-                self.shown.drain(..at + text.len());
-                return;
+            let shown = &mut self.shown.bytes;
+            if let Some(at) = shown.windows(text.len()).position(|bytes| bytes == text.as_bytes()) {
+                let passed: Vec<u8> = shown.drain(..at + text.len()).collect();
+                return String::from_utf8_lossy(&passed).into_owned();
             }
             let master = self.master.as_mut().expect("the terminal is open");
             let more = deadline.readable(master.as_fd()) && read_some(master, &mut self.shown);
-            assert!(more, "never showed {text:?}, only {:?}", String::from_utf8_lossy(&self.shown));
+            assert!(more, "never showed {text:?}, only {:?}", String::from_utf8_lossy(&self.shown.bytes));
         }
+    }
+
+    /// Waits until something is shown, without reading it.
+    ///
+    /// # Panics
+    /// If nothing ever is.
+    pub fn until_unread(&self) {
+        let master = self.master.as_ref().expect("the terminal is open");
+        assert!(Deadline::start().readable(master.as_fd()), "nothing is shown");
     }
 
     /// Types, and reads what is shown meanwhile as a terminal does.
@@ -96,14 +150,10 @@ impl Terminal {
     /// If it does not end.
     pub fn rest(&mut self) -> String {
         self.reap();
-        // What the program wrote last may have to be read yet; behind it comes an error, for nobody else writes.
-        let master = self.master.as_mut().expect("the terminal is open");
-        let deadline = Deadline::start();
-        while deadline.readable(master.as_fd()) && read_some(master, &mut self.shown) {}
-        String::from_utf8_lossy(&std::mem::take(&mut self.shown)).into_owned()
+        String::from_utf8_lossy(&std::mem::take(&mut self.shown.bytes)).into_owned()
     }
 
-    /// Waits for the program's end and reaps it.
+    /// Waits for the program's end, reads the last that it showed, and reaps it.
     ///
     /// # Panics
     /// If it does not end.
@@ -111,6 +161,12 @@ impl Terminal {
         if let Some(ended) = self.ended {
             return ended;
         }
+        let deadline = Deadline::start();
+        // It may wait for us to read; nobody has the other side once it is gone.
+        while let Some(master) = &mut self.master
+            && deadline.readable(master.as_fd())
+            && read_some(master, &mut self.shown)
+        {}
         self.observer.await_end();
         let status = self.process.wait().expect("it is ours to reap");
         let ending = Ending::from_wait_status(status.into_raw());
@@ -129,11 +185,12 @@ impl Drop for Terminal {
 }
 
 /// Reads what is there. False at the end.
-fn read_some(master: &mut File, to: &mut Vec<u8>) -> bool {
+fn read_some(master: &mut File, to: &mut Shown) -> bool {
     let mut piece = [0; 4096];
     match master.read(&mut piece) {
         Ok(length) => {
-            to.extend_from_slice(&piece[..length]);
+            to.bytes.extend_from_slice(&piece[..length]);
+            let _ = to.screen.feed(&piece[..length]);
             length > 0
         }
         Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,

@@ -1,32 +1,63 @@
 //! `abide attach`: this terminal shows a session and types into it.
 
-use abide_core::failure::Failure;
+use abide_core::detach::DetachKey;
+use abide_core::failure::{Code, Failure, admit};
 use abide_core::status::Column;
-use abide_engine::{Left, Session, Sessions};
+use abide_engine::{Attaching, Left, Session, Sessions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Front, NO_CODE, Verb};
+use crate::config::key::Key;
 
 const EXAMPLES: &str = "Examples:
-  abide attach nightly              show it and type into it; ctrl-\\ twice detaches
-  abide attach --read-only build    only look";
+  abide attach nightly                        show it and type into it; ctrl-\\ twice detaches
+  abide attach --read-only build              only look
+  abide attach --detach-key ctrl-b,d nightly  another key detaches: ctrl-b, then d";
 
 /// Show a session in this terminal and type into it
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "ctrl-\\ typed twice within a second detaches; so does closing the terminal. Exits with 0 \
-    when detached, with the program's code when the session ended meanwhile. HUP, INT and TERM end this \
-    client only, with the terminal restored and 128+signal; WINCH resizes the session, unless read-only."
+    after_help = "The detach key, typed within a second, detaches; so does closing the terminal. A key that is typed \
+    once reaches the program. Exits with 0 when detached, with the program's code when the session ended meanwhile, \
+    with 5 inside the session itself, with 8 if its host does not answer. HUP, INT and TERM end this client only, \
+    with the terminal restored and 128+signal; WINCH gives the session the new size, if this client drives it.\n\n\
+    The session takes the size of the terminal that typed or attached last; others see what they have room for. \
+    SSH_AUTH_SOCK of the program leads to the agent of whoever attached last, if it had one at its launch. Other \
+    variables (DISPLAY, ...) stay as they were, for nothing can change them in a running program."
 )]
 pub(crate) struct Args {
     /// Look, without typing or resizing
     #[arg(long)]
     read_only: bool,
+    #[command(flatten)]
+    key: KeyArgs,
     /// ID, name, unique prefix or @last
     #[arg(value_name = "ID")]
     session: String,
+}
+
+/// What detaches.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeyArgs {
+    /// What detaches: a key that is typed twice (ctrl-b), keys in turn (ctrl-b,d), or none
+    #[arg(long, value_name = "KEY")]
+    detach_key: Option<String>,
+}
+
+impl KeyArgs {
+    /// # Errors
+    /// If it is no key, or one that everyday typing would type.
+    pub(crate) fn parse(&self, front: &Front) -> Result<DetachKey, Failure> {
+        let text = front.value(Key::Detach, self.detach_key.clone());
+        DetachKey::parse(&text).ok_or_else(|| {
+            Failure::new(Code::Usage, format!("`{text}` cannot be the detach key")).hint(
+                "a key is given as ctrl-b, alt-x or ctrl-alt-x, keys in turn as ctrl-b,d; the first needs ctrl or alt; \
+                 `none` for no key at all",
+            )
+        })
+    }
 }
 
 /// How the terminal was left.
@@ -43,9 +74,10 @@ impl Verb for Args {
     const TAKES: Option<Column> = Some(Column::LiveHost);
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let how = Attaching { read_only: self.read_only, detach_key: self.key.parse(front)? };
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
-        attach(front, &sessions, &session, self.read_only)
+        attach(front, &sessions, &session, how)
     }
 }
 
@@ -54,10 +86,10 @@ pub(crate) fn attach(
     front: &mut Front,
     sessions: &Sessions,
     session: &Session,
-    read_only: bool,
+    how: Attaching,
 ) -> Result<u8, Failure> {
     let id = session.id.as_str();
-    let (left, code) = match sessions.attach(session, read_only)? {
+    let (left, code) = match sessions.attach(session, how)? {
         Left::Detached => {
             front.output.remark(&format!("abide: detached from {id}; `abide attach {id}` comes back"));
             ("detached", 0)
@@ -68,6 +100,14 @@ pub(crate) fn attach(
         Left::Ended => {
             let ended =
                 sessions.wait(std::slice::from_ref(&session.id), abide_engine::Until::All, Some(5_000));
+            if let Some(session) = ended.first().filter(|session| !session.is_over()) {
+                // Its guard and its host died, and left the program behind.
+                admit(id, session.verdict.status, Column::LiveHost)?;
+                return Err(Failure::new(Code::NoAnswer, format!("nobody serves session {id} any more"))
+                    .hint(format!("`abide why {id}` shows what is known of it"))
+                    .about(id)
+                    .in_status(session.verdict.status));
+            }
             let code = ended.first().and_then(|session| session.verdict.codes.wait);
             front.output.remark(&format!("abide: session {id} is over"));
             ("ended", code.unwrap_or(NO_CODE))

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
-use abide_engine::{Request, Session, Until, launch, place};
+use abide_engine::{Attaching, Request, Session, Until, launch, place};
 
 use super::{Front, OneOf, Verb, attach, wait};
 use crate::config::form;
@@ -28,7 +28,8 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = "Exits with 126 if the program cannot be executed, 127 if it is not found. \
     With --wait: the program's code, 128+signal, or 125 if abide itself failed. \
     HUP, INT and TERM end this command only, as they end any program; while attached, with the terminal restored \
-    and 128+signal. The session goes on. Warns where a logout would end it (see `abide doctor`).")]
+    and 128+signal. The session goes on. Warns where a logout would end it (see `abide doctor`). \
+    SSH_AUTH_SOCK, if set here, is given to the program as a path that leads to the agent of whoever attached last.")]
 pub(crate) struct Args {
     /// Print the ID and return as soon as the session can be waited on
     #[arg(short, long, conflicts_with = "wait")]
@@ -56,6 +57,8 @@ pub(crate) struct Args {
     /// End the session after this long
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
+    #[command(flatten)]
+    key: attach::KeyArgs,
     /// The program and its arguments, untouched
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -71,6 +74,7 @@ impl Verb for Args {
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let (waits, detached) = (self.wait, self.detach);
+        let how = Attaching { read_only: false, detach_key: self.key.parse(front)? };
         let request = self.request(front)?;
         let mut sessions = front.sessions()?;
         let session = sessions.run(request)?;
@@ -88,7 +92,7 @@ impl Verb for Args {
             return wait::answer(front, &ended, None, false);
         }
         if !detached && session.verdict.status.has_live_host() {
-            return attach::attach(front, &sessions, &session, false);
+            return attach::attach(front, &sessions, &session, how);
         }
         show(front, &sessions, &session)?;
         Ok(session.verdict.codes.wait.filter(|_| session.evidence.closing.exec_failed.is_some()).unwrap_or(0))

@@ -41,7 +41,7 @@ keys! {
     Home      "home"         Directory "~/.local/state/abide" "where the sessions are",
     Grace     "grace"        Duration  "10s"     "the patience of `stop` and `rm --force` at each step",
     Size      "size"         Size      "80x24"   "the size of a session's terminal while none is attached",
-    Detach    "detach_key"   Key       "ctrl-\\" "the key that detaches when typed twice within a second",
+    Detach    "detach_key"   Key       "ctrl-\\" "what detaches: a key that is typed twice within a second, or keys in turn",
     Color     "color"        Colours   "auto"    "when text has colours",
     GcOlder   "gc.older"     Age       "7d"      "`gc` without a limit removes what ended longer ago than this",
     GcKeep    "gc.keep"      Count     "none"    "`gc` without a limit keeps the latest so many",

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Barrier;
 
 use abide_core::evidence::Size;
-use abide_core::wire::{Message, ToHostFromClient, VERSION};
+use abide_core::wire::{Attendance, Message, ToHostFromClient, VERSION};
 use abide_sys::clock;
 use abide_testkit::deadline::until;
 use abide_testkit::{Ending, Ran, Running};
@@ -70,7 +70,7 @@ fn a_client_that_never_reads_holds_up_nobody() {
     let size = Size { cols: 80, rows: 24 };
     for word in [
         ToHostFromClient::Hello { version: VERSION, client: 1 },
-        ToHostFromClient::Attach { size, read_only: false },
+        ToHostFromClient::Attach { size, role: Attendance::first(false) },
     ] {
         silent.write_all(&word.to_stream()).expect("the host takes it");
     }

@@ -1,11 +1,13 @@
 //! Whole lives of sessions: the real binary, real programs, real faults, and an observer of the test's own.
 //! Each test names the row of the truth table that it stands for.
 
+mod attached;
 mod common;
 mod completing;
 mod configured;
 mod crowds;
 mod disk;
+mod driving;
 mod ends;
 mod killed;
 mod launcher;

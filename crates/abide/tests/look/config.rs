@@ -41,7 +41,12 @@ fn config_shows_each_value_and_where_it_comes_from() {
         ["home", &home, "env ABIDE_HOME", "where the sessions are"],
         ["grace", "1m", &format!("file {path}:1"), "the patience of `stop` and `rm --force` at each step"],
         ["size", "80x24", "built-in", "the size of a session's terminal while none is attached"],
-        ["detach_key", "ctrl-\\", "built-in", "the key that detaches when typed twice within a second"],
+        [
+            "detach_key",
+            "ctrl-\\",
+            "built-in",
+            "what detaches: a key that is typed twice within a second, or keys in turn",
+        ],
         ["color", "auto", "built-in", "when text has colours"],
         ["gc.older", "7d", "built-in", "`gc` without a limit removes what ended longer ago than this"],
         ["gc.keep", "50", &format!("file {path}:4"), "`gc` without a limit keeps the latest so many"],

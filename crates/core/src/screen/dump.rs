@@ -27,7 +27,7 @@ impl Screen {
     #[must_use]
     pub fn dump(&self, scrollback: usize) -> Vec<u8> {
         let term = &self.term;
-        let mut painter = Painter { out: BEGIN.as_bytes().to_vec(), pen: Pen::default(), link: None };
+        let mut painter = Painter::begun(BEGIN);
         painter.titles(term);
         for (slot, rgb) in term.palette.changed() {
             painter.say(&format!("\x1b]{};{}\x1b\\", slot.osc(), rgb_text(rgb)));
@@ -65,7 +65,7 @@ impl Screen {
     pub fn reset_modes(&self) -> Vec<u8> {
         let term = &self.term;
         // First end what may be unfinished: CAN breaks off any sequence.
-        let mut painter = Painter { out: vec![0x18], pen: Pen::default(), link: None };
+        let mut painter = Painter::begun("\x18");
         if term.pages.alternate {
             painter.pop_keys(&term.modes.keys[1]);
             painter.say("\x1b[?1049l");
@@ -85,6 +85,11 @@ impl Screen {
         if term.palette.changed().len() > 0 {
             painter.say("\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\");
         }
+        if (0..term.cols()).any(|col| term.tabs.has(col) != Tabs::default().has(col)) {
+            painter.say("\x1b[3g");
+            (0..term.cols()).step_by(8).for_each(|col| painter.say(&format!("\x1b[{}G\x1bH", col + 1)));
+        }
+        term.titles.stack.iter().for_each(|_| painter.say("\x1b[23;0t"));
         // The margins' reset took the cursor home; it belongs where the text ends.
         let row = if term.pages.alternate { term.saved[0].row } else { term.cursor.row };
         painter.say(&format!("\x1b[{};1H", row + 1));
@@ -93,15 +98,25 @@ impl Screen {
 }
 
 /// Writes sequences, and knows the pen and the link that the terminal has after them.
-struct Painter {
-    out: Vec<u8>,
+pub(super) struct Painter {
+    pub(super) out: Vec<u8>,
     pen: Pen,
     link: Option<Link>,
 }
 
 impl Painter {
-    fn say(&mut self, text: &str) {
+    /// After bytes that leave the terminal with the plain pen and no link.
+    pub(super) fn begun(bytes: &str) -> Self {
+        Self { out: bytes.as_bytes().to_vec(), pen: Pen::default(), link: None }
+    }
+
+    pub(super) fn say(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// Back to the plain pen.
+    pub(super) fn plain(&mut self) {
+        self.ink(&Pen::default(), None);
     }
 
     fn titles(&mut self, term: &Term) {
@@ -198,7 +213,7 @@ impl Painter {
         }
     }
 
-    fn cell(&mut self, row: &Row, cell: &Cell) {
+    pub(super) fn cell(&mut self, row: &Row, cell: &Cell) {
         let none = Extra::default();
         let extra = row.extra(cell).unwrap_or(&none);
         let style = Style { attrs: cell.style.attrs.of_pen(), ..cell.style };
@@ -267,7 +282,10 @@ impl Painter {
             0 => {}
             pushed => self.say(&format!("\x1b[<{pushed}u")),
         }
-        self.say("\x1b[=0;1u");
+        // Below what was pushed may be someone else's, which is left alone.
+        if keys.all()[0] != 0 {
+            self.say("\x1b[=0;1u");
+        }
     }
 
     /// The modes that do not change how the rest is written.
@@ -298,7 +316,7 @@ impl Painter {
         }
     }
 
-    fn switch(&mut self, mode: Mode, on: bool) {
+    pub(super) fn switch(&mut self, mode: Mode, on: bool) {
         if mode == Mode::AppKeypad {
             // Older than its number, and known to more terminals.
             return self.say(if on { "\x1b=" } else { "\x1b>" });

@@ -1,6 +1,6 @@
 //! Laws that hold for any bytes, sizes and cuts.
 
-use abide_core::screen::{Screen, Size};
+use abide_core::screen::{InputModes, Screen, Size};
 use proptest::prelude::*;
 
 use crate::common::{SCROLLBACK, feed, size, stream};
@@ -46,6 +46,12 @@ fn assert_same(a: &Screen, b: &Screen) {
     let at: Vec<String> =
         lines().filter(|(_, (a, b))| a != b).take(8).map(|(n, (a, b))| format!("{n}: {a} | {b}")).collect();
     panic!("screens differ: {at:#?}");
+}
+
+/// What keys and mouse send to this screen's program from a terminal that others draw on: the end of a line is
+/// drawn, not sent.
+fn screen_modes(screen: &Screen) -> InputModes {
+    InputModes { new_line: false, ..screen.input_modes() }
 }
 
 proptest! {
@@ -148,5 +154,39 @@ proptest! {
         let fresh = Screen::new(size, 0);
         prop_assert_eq!(screen.input_modes(), fresh.input_modes());
         prop_assert!(!screen.alternate() && screen.live().cursor().visible && screen.live().cursor().style == 0);
+        // With text and titles gone, and the saved cursor of which nobody is in need, it is a fresh one.
+        let wiped = b"\x1b[H\x1b[2J\x1b[3J\x1b7\x1b]0;\x07";
+        feed(&mut screen, wiped);
+        assert_same(&screen, &fed(size, wiped));
+    }
+
+    #[test]
+    fn a_clipped_screen_shows_what_there_is_room_for_on_any_terminal(
+        (own, other) in (size(), size()), (stream, before) in (stream(), stream()),
+    ) {
+        let screen = fed(own, &stream);
+        let mut used = fed(other, &before);
+        let reset = used.reset_modes();
+        feed(&mut used, reset);
+        for terminal in [&mut Screen::new(other, 0), &mut used] {
+            // Twice: each picture is whole, and needs nothing of the one before.
+            feed(terminal, screen.clipped(other));
+            feed(terminal, screen.clipped(other));
+            let (there, here) = (terminal.view(), screen.view());
+            let top = (here.cursor().row + 1).saturating_sub(other.rows);
+            for row in 0..other.rows {
+                let cells = here.cells(top + row).scan(0, |col, cell| {
+                    *col += u16::from(cell.width);
+                    (*col <= other.cols).then_some(cell)
+                });
+                let text: String = cells.flat_map(|cell| [cell.ch.to_string(), cell.marks.to_owned()]).collect();
+                prop_assert_eq!(there.row_text(row), text.trim_end_matches(' '), "row {}", row);
+            }
+            prop_assert_eq!(terminal.input_modes(), screen_modes(&screen));
+            let (seen, cursor) = (there.cursor(), here.cursor());
+            prop_assert_eq!((seen.row, seen.visible), (cursor.row - top, cursor.visible));
+            prop_assert_eq!(seen.col, cursor.col.min(other.cols - 1));
+            prop_assert!(terminal.scrollback_len().0 == 0 || !before.is_empty(), "nothing scrolls");
+        }
     }
 }

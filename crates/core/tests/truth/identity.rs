@@ -144,7 +144,7 @@ fn every_sighting() -> Vec<Sighting> {
     let mut stats = vec![Err(Doubt::Hidden), Err(Doubt::Refused(24))];
     for start_ticks in [BORN, BORN + 1] {
         for (letter, threads) in [(b'R', 1), (b'T', 1), (b'Z', 1), (b'Z', 2)] {
-            stats.push(Ok(Stat { letter, parent: 1, threads, start_ticks }));
+            stats.push(Ok(Stat { letter, parent: 1, terminal: 0, threads, start_ticks }));
         }
     }
     let failures = [Doubt::Hidden, Doubt::Unsupported, Doubt::Refused(1)];
@@ -242,7 +242,7 @@ fn the_same_pid_born_in_the_same_tick_is_told_apart_only_by_its_inode() {
 
 #[test]
 fn a_pid_given_to_another_process_or_thread_is_a_death() {
-    let later = Stat { letter: b'S', parent: 1, threads: 1, start_ticks: BORN + 9 };
+    let later = Stat { letter: b'S', parent: 1, terminal: 0, threads: 1, start_ticks: BORN + 9 };
     let stranger = Sighting::Present { pidfs: None, exited: Some(false), stat: Ok(later) };
     check(&here(), stranger, Liveness::Dead(Death::Reused));
     check(&here(), Sighting::Thread, Liveness::Dead(Death::Reused));
@@ -301,7 +301,7 @@ fn present(exited: Option<bool>, letter: u8, threads: u64) -> Sighting {
 }
 
 const fn stat(letter: u8, threads: u64) -> Result<Stat, Doubt> {
-    Ok(Stat { letter, parent: 1, threads, start_ticks: BORN })
+    Ok(Stat { letter, parent: 1, terminal: 0, threads, start_ticks: BORN })
 }
 
 fn here() -> Here {

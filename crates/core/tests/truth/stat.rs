@@ -4,10 +4,10 @@ use abide_core::identity::Stat;
 
 const TAIL: &str = "1 300 300 34816 300 4194304 1200 0 3 0 57 12 0 0 20 0 4 0 987654 2252800 250 \
                     18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
-const EXPECTED: Stat = Stat { letter: b'S', parent: 1, threads: 4, start_ticks: 987_654 };
+const EXPECTED: Stat = Stat { letter: b'S', parent: 1, terminal: 34_816, threads: 4, start_ticks: 987_654 };
 
 #[test]
-fn a_plain_line_gives_letter_parent_threads_and_birth() {
+fn a_plain_line_gives_letter_parent_terminal_threads_and_birth() {
     assert_eq!(Stat::parse(&line(b"make")), Some(EXPECTED));
 }
 

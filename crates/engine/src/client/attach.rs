@@ -1,10 +1,15 @@
 //! Attaching: this terminal shows the session and types into it, until it is detached, closed, or the end comes.
+//! What is shown is `core::pane`'s to decide, what detaches `core::detach`'s; nothing here waits for a host or a
+//! terminal that hangs.
 
-use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
 
+use abide_core::detach::{DetachKey, Typed, Watch};
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure, admit};
+use abide_core::pane::Pane;
+use abide_core::screen::LONGEST_SIDE;
 use abide_core::status::Column;
 use abide_core::wire::ToClient;
 use abide_sys::poll::{self, Interest};
@@ -12,34 +17,40 @@ use abide_sys::signal::{self, Signals};
 use abide_sys::tty::{self, Raw};
 use abide_sys::{clock, pty};
 
-use crate::client::Client;
+use super::refresh;
+use super::{Client, inside};
 use crate::store::Home;
-use crate::truth::Session;
+use crate::truth::{Session, Truth};
+
+/// How to attach.
+#[derive(Debug, Clone, Default)]
+pub struct Attaching {
+    /// Look, without typing or resizing.
+    pub read_only: bool,
+    pub detach_key: DetachKey,
+}
 
 /// How the terminal was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
     /// The detach key was typed, or the terminal was closed.
     Detached,
-    /// The session is over.
+    /// The session is over, or nobody serves it any more.
     Ended,
     /// A signal ended this client, and this client only.
     Signalled(i32),
 }
 
-/// `ctrl-\`: typed twice within a second it detaches.
-const DETACH: u8 = 0x1c;
-const DETACH_WITHIN_MS: u64 = 1_000;
+/// A host that has not let us in by then hangs.
+const WELCOME_MS: u64 = 2_000;
 /// How long to wait for the next host before giving up on it.
 const COME_BACK_MS: u64 = 5_000;
+/// How long a terminal that takes nothing is waited for when it is left.
+const LEAVE_MS: u64 = 1_000;
+/// While so much waits for the terminal, no more is taken from the host.
+const WAITING: usize = 256 * 1024;
 
-/// Undoes every mode that a session can have set on a terminal.
-const RESET: &[u8] = b"\x1b[?2026l\x1b[?1049l\x1b[?1047l\x1b[?47l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\
-    \x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2031l\x1b[?1l\x1b[?5l\x1b[?6l\x1b[?7h\x1b[?25h\
-    \x1b>\x1b[4l\x1b[<99u\x1b[>4;0m\x1b[r\x1b[0m\x1b[0 q\x1b(B\x0f\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b]112\x07\
-    \x1b[999;1H\r\n";
-
-pub(crate) fn attach(home: &Home, session: &Session, read_only: bool) -> Result<Left, Failure> {
+pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attaching) -> Result<Left, Failure> {
     let id = &session.id;
     admit(id.as_str(), session.verdict.status, Column::LiveHost)?;
     let failed = |e: io::Error| Failure::io("attach to session", id, &e).about(id.as_str());
@@ -48,69 +59,207 @@ pub(crate) fn attach(home: &Home, session: &Session, read_only: bool) -> Result<
             .about(id.as_str())
             .hint("use `abide logs -f` or `abide wait` where there is none"));
     }
-    let dir = home.session(id).map_err(|untrusted| failed(io::Error::other(untrusted.says())))?;
+    inside::refuse(truth, home, session)?;
+    let open = || home.session(id).map_err(|untrusted| failed(io::Error::other(untrusted.says())));
     let signals = Signals::of(&[signal::WINCH, signal::TERM, signal::HUP, signal::INT]).map_err(failed)?;
-    let mut client = Client::connect(dir).map_err(failed)?;
-    client.attach(own_size(), read_only).map_err(failed)?;
+    let own = own_size();
+    let client = Client::connect(open()?).and_then(|mut client| {
+        client.attach(own, how.read_only)?;
+        Ok(client)
+    });
+    let mut client = match client {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(unresponsive(truth, session)),
+        client => client.map_err(failed)?,
+    };
+    let heard = match await_host(&mut client, &signals).map_err(failed)? {
+        Found::Host(heard) => heard,
+        Found::Nobody => return Err(unresponsive(truth, session)),
+        Found::Signal(number) => return Ok(Left::Signalled(number)),
+    };
+    if !how.read_only {
+        refresh::attached(&open()?, &home.session_path(id.as_str()));
+    }
+    let terminal = Terminal::new(own).map_err(failed)?;
     let raw = Raw::standard_input().map_err(failed)?;
-    let left = Attached { client, signals, pressed_at: None }.show();
+    let mut attached = Attached { client, signals, watch: Watch::new(how.detach_key), terminal };
+    let left = attached.show(heard);
     // The terminal is given back before anything else is said on it.
-    let _ = io::stdout().write_all(RESET).and_then(|()| io::stdout().flush());
+    attached.terminal.leave();
     drop(raw);
     left.map_err(failed)
+}
+
+/// What became of waiting for a host.
+enum Found {
+    /// It let us in, and said this.
+    Host(Vec<ToClient>),
+    Nobody,
+    Signal(i32),
+}
+
+fn await_host(client: &mut Client, signals: &Signals) -> io::Result<Found> {
+    let deadline = clock::now().boot.saturating_add(WELCOME_MS);
+    let mut heard = Vec::new();
+    loop {
+        let left = deadline.saturating_sub(clock::now().boot);
+        if left == 0 {
+            return Ok(Found::Nobody);
+        }
+        let ready = poll::readable(&[client.as_fd(), signals.as_fd()], Some(left));
+        while let Some(caught) = ready[1].then(|| signals.next()).flatten() {
+            if caught.number != signal::WINCH {
+                return Ok(Found::Signal(caught.number));
+            }
+        }
+        if !ready[0] {
+            continue;
+        }
+        match client.hear() {
+            Ok(more) => heard.extend(more),
+            // It died just now; the next one lets us in.
+            Err(_) => client.come_back()?,
+        }
+        if !heard.is_empty() {
+            return Ok(Found::Host(heard));
+        }
+    }
+}
+
+fn unresponsive(truth: &Truth, session: &Session) -> Failure {
+    let id = session.id.as_str();
+    let host = session.evidence.helpers.hosted.as_ref().map(|told| told.body.host);
+    let why = host
+        .map_or_else(String::new, |host| format!(" (pid {}: {})", host.pid, truth.is_alive(&host).says()));
+    Failure::new(Code::Unresponsive, format!("the host of session {id}{why} does not answer"))
+        .hint(format!(
+            "the program goes on: `abide logs {id}` and `abide snapshot {id}` do without the host; once it is \
+             continued or killed, attach again"
+        ))
+        .about(id)
+        .in_status(session.verdict.status)
+}
+
+/// The terminal of the caller: what waits to be written to it, and what must be undone.
+struct Terminal {
+    output: OwnedFd,
+    pane: Pane,
+    waiting: Vec<u8>,
+}
+
+impl Terminal {
+    fn new(own: Size) -> io::Result<Self> {
+        let output = tty::unblocked_output().or_else(|_| io::stdout().as_fd().try_clone_to_owned())?;
+        Ok(Self { output, pane: Pane::new(own), waiting: Vec::new() })
+    }
+
+    fn show(&mut self, act: impl FnOnce(&mut Pane) -> Vec<u8>) {
+        let bytes = act(&mut self.pane);
+        self.waiting.extend(bytes);
+    }
+
+    /// Writes what it takes now.
+    fn write(&mut self) -> io::Result<()> {
+        let mut written = 0;
+        while written < self.waiting.len() {
+            match tty::write_some(&self.output, &self.waiting[written..])? {
+                Some(more) => written += more,
+                None => break,
+            }
+        }
+        self.waiting.drain(..written);
+        Ok(())
+    }
+
+    /// Gives it back as it was. One that takes nothing is not waited for any longer than a moment.
+    fn leave(&mut self) {
+        self.show(Pane::left);
+        let deadline = clock::now().boot.saturating_add(LEAVE_MS);
+        while self.write().is_ok() && !self.waiting.is_empty() {
+            let left = deadline.saturating_sub(clock::now().boot);
+            if left == 0 {
+                return;
+            }
+            let _ = poll::wait(&[self.interest()], Some(left));
+        }
+    }
+
+    fn interest(&self) -> Interest<'_> {
+        Interest { fd: self.output.as_fd(), read: false, write: !self.waiting.is_empty() }
+    }
 }
 
 struct Attached {
     client: Client,
     signals: Signals,
-    /// When the detach key was last typed.
-    pressed_at: Option<u64>,
+    watch: Watch,
+    terminal: Terminal,
 }
 
 impl Attached {
-    fn show(&mut self) -> io::Result<Left> {
+    fn show(&mut self, heard: Vec<ToClient>) -> io::Result<Left> {
         let stdin = io::stdin();
+        if self.take(heard) {
+            return Ok(Left::Ended);
+        }
         loop {
+            let room = self.terminal.waiting.len() < WAITING;
             let interests = [
                 Interest::reading(self.signals.as_fd()),
-                Interest::reading(self.client.as_fd()),
+                Interest { fd: self.client.as_fd(), read: room, write: self.client.has_unsent() },
                 Interest { fd: stdin.as_fd(), read: self.client.takes_input(), write: false },
+                self.terminal.interest(),
             ];
-            let ready = poll::wait(&interests, None);
-            if ready[0].read
-                && let Some(number) = self.heed_signals()?
-            {
+            let now = clock::now().boot;
+            let timeout = self.watch.wake_at().map(|at| at.saturating_sub(now));
+            let ready = poll::wait(&interests, timeout);
+            if let Some(number) = self.heed_signals() {
                 return Ok(Left::Signalled(number));
             }
-            if ready[1].read && self.hear()? {
+            // A host that is gone is noticed where it is read from; what was typed is kept for the next one.
+            let _ = self.client.send_on();
+            if room && ready[1].read && self.hear() {
                 return Ok(Left::Ended);
             }
-            if ready[2].read && self.type_in()? {
-                return Ok(Left::Detached);
+            if self.client.takes_input() && ready[2].read && self.type_in() {
+                return Ok(self.heed_signals().map_or(Left::Detached, Left::Signalled));
+            }
+            let late = self.watch.woke(clock::now().boot);
+            let _ = self.client.input(&late);
+            self.terminal.show(Pane::refreshed);
+            if self.terminal.write().is_err() {
+                // The terminal is gone; the kernel says so too, if it was ours.
+                return Ok(self.heed_signals().map_or(Left::Detached, Left::Signalled));
             }
         }
     }
 
-    fn heed_signals(&mut self) -> io::Result<Option<i32>> {
+    fn heed_signals(&mut self) -> Option<i32> {
         while let Some(caught) = self.signals.next() {
             if caught.number != signal::WINCH {
-                return Ok(Some(caught.number));
+                return Some(caught.number);
             }
-            self.client.resize(own_size())?;
+            let size = own_size();
+            self.terminal.show(|pane| pane.resized(size));
+            let _ = self.client.resize(size);
         }
-        Ok(None)
+        None
     }
 
-    /// Shows what came. True once the session is over.
-    fn hear(&mut self) -> io::Result<bool> {
-        let Ok(heard) = self.client.hear() else {
-            return self.come_back();
-        };
-        let mut stdout = io::stdout().lock();
+    /// Takes what came. True once the session is over, or nobody is left to say more.
+    fn hear(&mut self) -> bool {
+        match self.client.hear() {
+            Ok(heard) => self.take(heard),
+            Err(_) => self.come_back(),
+        }
+    }
+
+    fn take(&mut self, heard: Vec<ToClient>) -> bool {
         let mut over = false;
         for message in heard {
             match message {
-                ToClient::Paint(bytes) | ToClient::Output(bytes) => stdout.write_all(&bytes)?,
+                ToClient::Stage { size, drives } => self.terminal.show(|pane| pane.staged(size, drives)),
+                ToClient::Paint(bytes) => self.terminal.show(|pane| pane.painted(&bytes)),
+                ToClient::Output(bytes) => self.terminal.show(|pane| pane.output(&bytes)),
                 ToClient::Ended => over = true,
                 ToClient::Welcome { .. }
                 | ToClient::Applied { .. }
@@ -118,54 +267,47 @@ impl Attached {
                 | ToClient::Refused { .. } => {}
             }
         }
-        stdout.flush()?;
-        Ok(over)
+        self.terminal.show(Pane::refreshed);
+        over
     }
 
     /// The host is gone: the next one lets us in, unless there is nobody left. True if there is not.
-    fn come_back(&mut self) -> io::Result<bool> {
+    fn come_back(&mut self) -> bool {
         let deadline = clock::now().boot.saturating_add(COME_BACK_MS);
         loop {
             match self.client.come_back() {
-                Ok(()) => return Ok(false),
-                Err(_) if clock::now().boot > deadline => return Ok(true),
+                Ok(()) => return false,
+                Err(_) if clock::now().boot > deadline => return true,
                 // Nobody listens: guard and host are gone, or the session is over.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return Ok(true),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return true,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
                 Err(_) => std::thread::yield_now(),
             }
         }
     }
 
     /// Types what was typed. True if that was the detach key, or the end of the terminal.
-    fn type_in(&mut self) -> io::Result<bool> {
-        let mut bytes = [0; 4096];
+    fn type_in(&mut self) -> bool {
+        // At least as much as the standard library would keep back, where no poll finds it.
+        let mut bytes = [0; 16 * 1024];
         let length = match io::stdin().lock().read(&mut bytes) {
             Ok(length) => length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return false,
             Err(_) => 0,
         };
-        if length == 0 {
-            return Ok(true);
-        }
-        for &byte in &bytes[..length] {
-            let now = clock::now().boot;
-            if byte != DETACH {
-                self.pressed_at = None;
-            } else if self
-                .pressed_at
-                .replace(now)
-                .is_some_and(|at| now.saturating_sub(at) <= DETACH_WITHIN_MS)
-            {
-                return Ok(true);
-            }
-        }
-        // A host that is gone is noticed by its silence; what was typed is kept for the next one.
-        let _ = self.client.input(&bytes[..length]);
-        Ok(false)
+        let typed = self.watch.typed(clock::now().boot, &bytes[..length]);
+        let (passed, detached) = match typed {
+            Typed::Pass(passed) => (passed, length == 0),
+            Typed::Detach(passed) => (passed, true),
+        };
+        // What cannot be said to a host that is gone is kept for the next one.
+        let _ = self.client.input(&passed);
+        detached
     }
 }
 
+/// The size of this terminal, as far as a screen can be as large.
 fn own_size() -> Size {
-    pty::size(io::stdout()).unwrap_or(Size { cols: 80, rows: 24 })
+    let size = pty::size(io::stdout()).unwrap_or(Size { cols: 80, rows: 24 });
+    Size { cols: size.cols.min(LONGEST_SIDE), rows: size.rows.min(LONGEST_SIDE) }
 }

@@ -30,6 +30,9 @@ pub(crate) struct Handover {
     /// The same process became another image: it is still the program's parent, and has written so many facts.
     #[serde(default)]
     pub(crate) facts: Option<u64>,
+    /// Hosts that the same process started and has not reaped.
+    #[serde(default)]
+    pub(crate) hosts: Vec<u32>,
 }
 
 /// A descriptor that is handed over, by its name: a guard of another version knows what it is given.

@@ -35,6 +35,8 @@ pub(super) struct Link {
     /// The last number that was taken of each client.
     taken: Vec<(u64, u64)>,
     answered: u64,
+    /// Every host that we started and have not reaped, alive or not.
+    hosts: Vec<u32>,
 }
 
 /// A host, known by the line to it: when that breaks, it is gone.
@@ -77,6 +79,7 @@ impl Link {
             pending_bytes: 0,
             taken: Vec::new(),
             answered: 0,
+            hosts: Vec::new(),
         })
     }
 
@@ -97,6 +100,7 @@ impl Link {
             pending_bytes: 0,
             taken: handover.taken.clone(),
             answered: handover.answered,
+            hosts: handover.hosts.clone(),
         }
     }
 
@@ -114,7 +118,7 @@ impl Link {
         }
     }
 
-    fn start(&self, dir: &SessionDir, held: [BorrowedFd<'_>; 5]) -> io::Result<Served> {
+    fn start(&mut self, dir: &SessionDir, held: [BorrowedFd<'_>; 5]) -> io::Result<Served> {
         let (ours, theirs) = sock::line()?;
         let image = Image {
             paths: vec![c"/proc/self/exe".to_owned()],
@@ -128,10 +132,21 @@ impl Link {
         };
         let mut fds = vec![theirs.as_fd(), self.listener.as_fd(), self.bell.as_fd(), dir.dir().as_fd()];
         fds.extend(held);
-        let process = spawn::helper(&image, &fds)?;
+        let (pid, process) = spawn::helper(&image, &fds)?;
+        self.hosts.push(pid);
         let served = Served { line: ours, process: Some(process) };
         served.tell(ToHost::Answered { position: self.answered });
         Ok(served)
+    }
+
+    /// The pids of our hosts, each from its first instant until it is reaped.
+    pub(super) fn hosts(&self) -> &[u32] {
+        &self.hosts
+    }
+
+    /// A process of ours is gone, and its number may be another's from now on.
+    pub(super) fn reaped(&mut self, pid: u32) {
+        self.hosts.retain(|host| *host != pid);
     }
 
     /// When to come back for the next host.
@@ -160,6 +175,7 @@ impl Link {
             generation: self.generation,
             taken: self.taken.clone(),
             facts: Some(facts),
+            hosts: self.hosts.clone(),
         };
         (handover, [self.listener.as_fd(), self.bell.as_fd()])
     }

@@ -1,10 +1,14 @@
 //! The host's clients: each with bounded memory, none able to slow down the host or another client.
+//! One of them may be the driver: whoever typed or attached last. The session takes the driver's size, and keeps it
+//! when the driver leaves; only the driver's clipboard is set.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::Size;
-use abide_core::wire::{Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
+use abide_core::keys;
+use abide_core::passage::Passed;
+use abide_core::wire::{Attendance, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
 use abide_sys::poll::{Interest, Ready};
 use abide_sys::sock;
 
@@ -23,9 +27,10 @@ pub(super) enum Wish {
     },
     Resize(Size),
     Mark(String),
-    /// Send this connection the whole screen.
+    /// Send this connection the whole screen, with the lines above it or without.
     Paint {
         client: usize,
+        history: bool,
     },
     Snapshot {
         client: usize,
@@ -36,6 +41,16 @@ pub(super) struct Clients {
     generation: u32,
     all: Vec<Client>,
     next: usize,
+    driver: Option<usize>,
+    /// The size of the program's terminal, as far as it was told.
+    size: Option<Size>,
+}
+
+/// What a client says is said to this.
+struct Turn<'a> {
+    generation: u32,
+    driver: &'a mut Option<usize>,
+    wishes: &'a mut Vec<Wish>,
 }
 
 struct Client {
@@ -51,14 +66,16 @@ struct Client {
 }
 
 struct Attached {
-    read_only: bool,
+    role: Attendance,
+    /// Of its terminal.
+    size: Size,
     /// It fell behind; what is shown is not sent until it has been given the whole screen.
     behind: bool,
 }
 
 impl Clients {
     pub(super) const fn new(generation: u32) -> Self {
-        Self { generation, all: Vec::new(), next: 0 }
+        Self { generation, all: Vec::new(), next: 0, driver: None, size: None }
     }
 
     pub(super) fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
@@ -90,24 +107,42 @@ impl Clients {
     /// Sends and receives what can be, and says what the clients want. `ready` is in the order of `interests`.
     pub(super) fn heed(&mut self, ready: &[Ready]) -> Vec<Wish> {
         let mut wishes = Vec::new();
+        let before = self.driver;
         for (client, ready) in self.all.iter_mut().zip(ready) {
             if ready.write {
                 client.push();
             }
             if ready.read {
-                client.pull(self.generation, &mut wishes);
+                let driver = &mut self.driver;
+                client.pull(&mut Turn { generation: self.generation, driver, wishes: &mut wishes });
             }
-            if client.attached.as_ref().is_some_and(|attached| attached.behind) && client.outbox.is_empty() {
-                wishes.push(Wish::Paint { client: client.number });
+            if let Some(attached) = client.attached.as_ref().filter(|attached| attached.behind)
+                && client.outbox.is_empty()
+            {
+                wishes.push(Wish::Paint { client: client.number, history: !attached.role.again });
             }
         }
         self.all.retain(|client| !client.gone);
+        self.driver = self.driver.filter(|driver| self.all.iter().any(|client| client.number == *driver));
+        if self.driver != before {
+            let (driver, size) = (self.driver, self.size);
+            let both = |client: &&mut Client| [before, driver].contains(&Some(client.number));
+            self.all.iter_mut().filter(both).for_each(|client| client.stage(size, driver));
+        }
         wishes
     }
 
+    /// What follows is made for this size.
+    pub(super) fn resized(&mut self, size: Size) {
+        self.size = Some(size);
+        self.all.iter_mut().for_each(|client| client.stage(Some(size), self.driver));
+    }
+
     /// Sends what the program showed to everyone who is attached.
-    pub(super) fn show(&mut self, bytes: &[u8]) {
+    pub(super) fn show(&mut self, passed: &Passed) {
+        let others = passed.without_clipboard();
         for client in &mut self.all {
+            let bytes = if self.driver == Some(client.number) { passed.all() } else { &*others };
             let Some(attached) = &mut client.attached else {
                 continue;
             };
@@ -125,11 +160,14 @@ impl Clients {
         }
     }
 
-    pub(super) fn paint(&mut self, number: usize, picture: Vec<u8>) {
+    /// Sends the whole screen; its size is that of the program's terminal, if it has one.
+    pub(super) fn paint(&mut self, number: usize, size: Option<Size>, picture: Vec<u8>) {
+        self.size = size;
         if let Some(client) = self.all.iter_mut().find(|client| client.number == number) {
             if let Some(attached) = &mut client.attached {
                 attached.behind = false;
             }
+            client.stage(size, self.driver);
             client.send(&ToClient::Paint(picture));
         }
     }
@@ -156,16 +194,24 @@ impl Clients {
 
 impl Client {
     fn send(&mut self, message: &ToClient) {
-        let picture = matches!(message, ToClient::Output(_) | ToClient::Paint(_));
+        let picture = matches!(message, ToClient::Stage { .. } | ToClient::Output(_) | ToClient::Paint(_));
         self.outbox.add(message.to_stream(), picture);
         self.push();
+    }
+
+    /// Says for which size the rest is, and who drives. One that is behind is told with its next picture.
+    fn stage(&mut self, size: Option<Size>, driver: Option<usize>) {
+        let listens = self.attached.as_ref().is_some_and(|attached| !attached.behind);
+        if let Some(size) = size.filter(|_| listens) {
+            self.send(&ToClient::Stage { size, drives: driver == Some(self.number) });
+        }
     }
 
     fn push(&mut self) {
         self.gone |= self.outbox.push(&self.socket).is_err();
     }
 
-    fn pull(&mut self, generation: u32, wishes: &mut Vec<Wish>) {
+    fn pull(&mut self, turn: &mut Turn<'_>) {
         let mut bytes = [0; 16 * 1024];
         match sock::take(&self.socket, &mut bytes) {
             Ok(Some(0)) | Err(_) => self.gone = true,
@@ -174,7 +220,7 @@ impl Client {
         }
         loop {
             match self.inbox.take::<ToHostFromClient>() {
-                Ok(Some(message)) => self.heed(message, generation, wishes),
+                Ok(Some(message)) => self.heed(message, turn),
                 Ok(None) => return,
                 Err(_) => {
                     self.gone = true;
@@ -184,17 +230,17 @@ impl Client {
         }
     }
 
-    fn heed(&mut self, message: ToHostFromClient, generation: u32, wishes: &mut Vec<Wish>) {
-        let read_only = self.attached.as_ref().is_some_and(|attached| attached.read_only);
+    fn heed(&mut self, message: ToHostFromClient, turn: &mut Turn<'_>) {
+        let read_only = self.attached.as_ref().is_some_and(|attached| attached.role.read_only);
         match message {
             ToHostFromClient::Hello { client, .. } => {
                 self.id = client;
-                self.send(&ToClient::Welcome { version: VERSION, generation });
+                self.send(&ToClient::Welcome { version: VERSION, generation: turn.generation });
             }
-            ToHostFromClient::Attach { size, read_only } => {
-                self.attached = Some(Attached { read_only, behind: true });
-                if !read_only {
-                    wishes.push(Wish::Resize(size));
+            ToHostFromClient::Attach { size, role } => {
+                self.attached = Some(Attached { role, size, behind: true });
+                if role.drives && !role.read_only {
+                    self.drive(turn);
                 }
             }
             ToHostFromClient::Input { .. } | ToHostFromClient::Resize(_) if read_only => {
@@ -202,11 +248,30 @@ impl Client {
                 self.send(&ToClient::Refused { code: "read_only".to_owned(), message });
             }
             ToHostFromClient::Input { seq, bytes } => {
-                wishes.push(Wish::Input { client: self.id, seq, bytes });
+                if *turn.driver != Some(self.number) && keys::is_typed(&bytes) {
+                    self.drive(turn);
+                }
+                turn.wishes.push(Wish::Input { client: self.id, seq, bytes });
             }
-            ToHostFromClient::Resize(size) => wishes.push(Wish::Resize(size)),
-            ToHostFromClient::Mark(text) => wishes.push(Wish::Mark(text)),
-            ToHostFromClient::Snapshot => wishes.push(Wish::Snapshot { client: self.number }),
+            ToHostFromClient::Resize(size) => {
+                if let Some(attached) = &mut self.attached {
+                    attached.size = size;
+                }
+                // Who is not attached has no terminal of its own, and orders this size.
+                if self.attached.is_none() || *turn.driver == Some(self.number) {
+                    turn.wishes.push(Wish::Resize(size));
+                }
+            }
+            ToHostFromClient::Mark(text) => turn.wishes.push(Wish::Mark(text)),
+            ToHostFromClient::Snapshot => turn.wishes.push(Wish::Snapshot { client: self.number }),
+        }
+    }
+
+    /// From now on the session takes its size. One that is not attached types without a terminal.
+    fn drive(&self, turn: &mut Turn<'_>) {
+        if let Some(attached) = &self.attached {
+            *turn.driver = Some(self.number);
+            turn.wishes.push(Wish::Resize(attached.size));
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io;
 
-use abide_core::passage::Passage;
+use abide_core::passage::{Passage, Passed};
 use abide_core::recording::{Entry, Kind, closing};
-use abide_core::screen::{Screen, Told};
+use abide_core::screen::{Screen, Size, Told};
 
 use crate::recording::keyframes::{Keyframer, Point};
 use crate::recording::snapshot::Replayed;
@@ -24,6 +24,13 @@ pub(super) struct Follow {
     lags: bool,
     mind: Mind,
     keyframer: Keyframer,
+}
+
+/// What is new for attached terminals, in its order.
+pub(super) enum News {
+    Shown(Passed),
+    /// What follows is made for this size.
+    Resized(Size),
 }
 
 /// What the recording makes of a host.
@@ -82,6 +89,11 @@ impl Follow {
         picture
     }
 
+    /// The size of the program's terminal, if it has one.
+    pub(super) fn size(&self) -> Option<Size> {
+        self.mind.replayed.has_terminal.then(|| self.screen().size())
+    }
+
     /// Whether there is more on record than was taken in.
     pub(super) const fn lags(&self) -> bool {
         self.lags
@@ -116,7 +128,7 @@ impl Follow {
     pub(super) fn on(
         &mut self,
         spill: &Spill,
-        shown: &mut impl FnMut(&[u8]),
+        news: &mut impl FnMut(News),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) -> bool {
         let mind = &mut self.mind;
@@ -124,9 +136,9 @@ impl Follow {
             if let Found::Entry(entry) = found {
                 if entry.position > mind.replayed.position {
                     // What was shown while the disk was full comes before what was recorded afterwards.
-                    mind.take_spilt(spill, entry.position, shown, answer);
+                    mind.take_spilt(spill, entry.position, news, answer);
                 }
-                mind.take(&entry, shown, answer);
+                mind.take(&entry, news, answer);
             }
         };
         let mut any = false;
@@ -140,7 +152,7 @@ impl Follow {
             any = true;
         }
         if !self.lags {
-            any |= self.mind.take_spilt(spill, u64::MAX, shown, answer);
+            any |= self.mind.take_spilt(spill, u64::MAX, news, answer);
         }
         any
     }
@@ -150,7 +162,7 @@ impl Mind {
     fn take(
         &mut self,
         entry: &Entry<'_>,
-        shown: &mut impl FnMut(&[u8]),
+        news: &mut impl FnMut(News),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) {
         for notice in self.replayed.take(entry) {
@@ -164,11 +176,12 @@ impl Mind {
         match entry.kind {
             Kind::Output | Kind::Errors => {
                 self.recorded = entry.position + entry.payload.len() as u64;
-                shown(&self.passage.pass(entry.payload));
+                news(News::Shown(self.passage.pass(entry.payload)));
             }
             Kind::Input | Kind::Hidden => self.note_taken(entry.payload),
+            Kind::Resize => news(News::Resized(self.replayed.screen.size())),
             Kind::Cut => self.recorded = entry.position,
-            Kind::Start | Kind::Answer | Kind::Resize | Kind::Mark => {}
+            Kind::Start | Kind::Answer | Kind::Mark => {}
         }
     }
 
@@ -177,7 +190,7 @@ impl Mind {
         &mut self,
         spill: &Spill,
         until: u64,
-        shown: &mut impl FnMut(&[u8]),
+        news: &mut impl FnMut(News),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) -> bool {
         let Some((from, mut bytes)) = spill.since(self.replayed.position) else {
@@ -188,7 +201,7 @@ impl Mind {
             return false;
         }
         let recorded = self.recorded;
-        self.take(&Entry { kind: Kind::Output, time: 0, position: from, payload: &bytes }, shown, answer);
+        self.take(&Entry { kind: Kind::Output, time: 0, position: from, payload: &bytes }, news, answer);
         self.recorded = recorded;
         true
     }

@@ -4,7 +4,7 @@
 
 use abide_core::evidence::Survivor;
 use abide_sys::cgroup::{Cgroup, Member};
-use abide_sys::signal;
+use abide_sys::{signal, spawn};
 
 use crate::truth::Truth;
 use crate::{guard, host};
@@ -14,8 +14,9 @@ pub(crate) const NAMED: usize = 400;
 /// So much of each one's command line.
 const COMMAND: usize = 120;
 
-/// The living processes below `top`, which is not counted itself, and in the session's cgroup.
-pub(crate) fn left(truth: &Truth, top: u32, cgroup: Option<&Cgroup>) -> Vec<Survivor> {
+/// The living processes below `top`, which is not counted itself, and in the session's cgroup. Our own hosts are known
+/// by their pids: nobody but us reaps them, and what they show of themselves comes and goes while they start.
+pub(crate) fn left(truth: &Truth, top: u32, cgroup: Option<&Cgroup>, hosts: &[u32]) -> Vec<Survivor> {
     let members = cgroup.map(Cgroup::members).unwrap_or_default();
     let mut family = truth.descendants(top);
     // Who lost its parent to a killed guard descends from nobody here: only the cgroup still knows it.
@@ -26,7 +27,9 @@ pub(crate) fn left(truth: &Truth, top: u32, cgroup: Option<&Cgroup>) -> Vec<Surv
     }
     let mut foreign: Vec<u32> =
         members.iter().filter(|member| member.nested).map(|member| member.pid).collect();
-    foreign.extend(family.iter().filter(|member| is_helper(&member.command)).map(|member| member.pid));
+    let helpers = family.iter().filter(|member| is_helper(&member.name, &member.command));
+    foreign.extend(helpers.map(|member| member.pid));
+    foreign.extend(hosts);
     // A guard's whole family is foreign, in whatever order they are found.
     let mut known = 0;
     while known < foreign.len() {
@@ -45,15 +48,18 @@ pub(crate) fn left(truth: &Truth, top: u32, cgroup: Option<&Cgroup>) -> Vec<Surv
     alive.collect()
 }
 
-fn is_helper(command: &[String]) -> bool {
+/// Another session's guard or host: by its name from its first instant until its exec, by its arguments from then on.
+pub(crate) fn is_helper(name: &str, command: &[String]) -> bool {
     let role = command.get(1).map(String::as_bytes);
-    role == Some(guard::ARGUMENT.to_bytes()) || role == Some(host::ARGUMENT.to_bytes())
+    let started = role == Some(guard::ARGUMENT.to_bytes()) || role == Some(host::ARGUMENT.to_bytes());
+    name.as_bytes() == spawn::HELPER.to_bytes() || started
 }
 
 /// Somebody of the session is in its cgroup, and nobody of another: also one who forks faster than can be listed.
 pub(crate) fn holds_some(truth: &Truth, cgroup: Option<&Cgroup>) -> bool {
     let is_ours = |member: &Member| {
-        !member.nested && truth.process(member.pid).is_none_or(|process| !is_helper(&process.command))
+        !member.nested
+            && truth.process(member.pid).is_none_or(|process| !is_helper(&process.name, &process.command))
     };
     let some = cgroup.filter(|cgroup| cgroup.is_populated() == Some(true));
     some.is_some_and(|cgroup| cgroup.members().iter().all(is_ours))
@@ -71,5 +77,52 @@ pub(crate) fn signal_all(truth: &Truth, left: &[Survivor], cgroup: Option<&Cgrou
     if let Some(cgroup) = cgroup.filter(|_| number == signal::KILL && holds_some(truth, cgroup)) {
         // Before Linux 5.14 each has been killed by itself.
         let _ = cgroup.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use abide_sys::reap;
+    use abide_sys::spawn::Image;
+
+    /// A helper whose exec takes its time: it looks for its image in many places in vain, and then ends.
+    fn slow(arguments: &[&std::ffi::CStr]) -> Image {
+        Image {
+            paths: vec![c"/no/such/image".to_owned(); 200_000],
+            argv: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+            env: Vec::new(),
+            cwd: c"/".to_owned(),
+        }
+    }
+
+    #[test]
+    fn helpers_are_nobodys_survivors_from_their_first_instant_on() {
+        reap::become_subreaper().unwrap();
+        let truth = Truth::new();
+        let us = std::process::id();
+        // Another session's guard: adopted by us, and until its exec a copy of us.
+        spawn::detached(&slow(&[c"abide", guard::ARGUMENT]), &[]).unwrap();
+        let (host, _held) = spawn::helper(&slow(&[c"abide", host::ARGUMENT]), &[]).unwrap();
+        let mut seen = 0;
+        loop {
+            let below: Vec<u32> = truth.descendants(us).iter().map(|member| member.pid).collect();
+            let left = left(&truth, us, None, &[host]);
+            assert!(left.is_empty(), "{left:?}");
+            if below.is_empty() {
+                break;
+            }
+            seen += usize::from(below.iter().any(|pid| *pid != host));
+            while reap::reap().is_some() {}
+        }
+        assert!(seen > 1, "the guard was seen before its exec");
+        // A process of the session that is none of these counts.
+        let mut other =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let found: Vec<u32> =
+            left(&truth, us, None, &[]).iter().map(|survivor| survivor.process.pid).collect();
+        assert_eq!(found, [other.id()]);
+        drop(other.stdin.take());
+        other.wait().unwrap();
     }
 }

@@ -93,8 +93,9 @@ fn open(file: &File, at: u64, head: &Head, recording: &File) -> Option<Point> {
     }
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, at + HEADER as u64).ok()?;
-    let Body { taken, screen } = keyframe::body(&header, &bytes)?;
-    let replayed = Replayed { screen: Screen::thaw(&screen)?, position: head.position, time: head.time };
+    let Body { has_terminal, taken, screen } = keyframe::body(&header, &bytes)?;
+    let (screen, position, time) = (Screen::thaw(&screen)?, head.position, head.time);
+    let replayed = Replayed { screen, position, time, has_terminal };
     Some(Point { offset: head.offset, replayed, taken })
 }
 
@@ -130,9 +131,9 @@ impl Keyframer {
         let Some((behind_at, behind)) = reader.behind() else {
             return;
         };
-        let Replayed { screen, position, time } = replayed;
+        let Replayed { screen, position, time, has_terminal } = replayed;
         let head = Head { offset: self.last, position: *position, time: *time, behind, behind_at };
-        let body = Body { taken: taken.to_vec(), screen: screen.freeze() };
+        let body = Body { has_terminal: *has_terminal, taken: taken.to_vec(), screen: screen.freeze() };
         // One that does not fit is missed: whoever needs it replays from the one before.
         if self.file.is_none() {
             self.file = dir.append_keyframes().ok();

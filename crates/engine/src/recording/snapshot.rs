@@ -64,6 +64,7 @@ fn ask(dir: SessionDir) -> Option<Snapshot> {
         let answer = heard.into_iter().find_map(|message| match message {
             ToClient::Snapshot { position, frozen } => Some((position, frozen)),
             ToClient::Welcome { .. }
+            | ToClient::Stage { .. }
             | ToClient::Paint(_)
             | ToClient::Output(_)
             | ToClient::Applied { .. }
@@ -97,11 +98,14 @@ pub(crate) struct Replayed {
     pub(crate) position: u64,
     /// When the last of its output came, in microseconds of boot time.
     pub(crate) time: u64,
+    /// The program writes to a terminal, which has a size, and not to pipes.
+    pub(crate) has_terminal: bool,
 }
 
 impl Replayed {
     pub(crate) fn new() -> Self {
-        Self { screen: Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK), position: 0, time: 0 }
+        let screen = Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK);
+        Self { screen, position: 0, time: 0, has_terminal: false }
     }
 
     /// Takes the next entry, and gives what the program told beside the screen, at positions of its output.
@@ -112,6 +116,7 @@ impl Replayed {
                 let start = body_from_line::<Start>(entry.payload);
                 if let Some(size) = start.ok().and_then(|start| start.size) {
                     self.screen.resize(size);
+                    self.has_terminal = true;
                 }
             }
             Kind::Output | Kind::Errors => {

@@ -89,6 +89,16 @@ impl SessionDir {
         self.dir.set_link_text(NEXT, path)
     }
 
+    /// Where one of our links leads; none if there is no such link.
+    pub(crate) fn link(&self, name: &str) -> std::io::Result<Option<String>> {
+        self.dir.link_text(name)
+    }
+
+    /// Has one of our links lead elsewhere, at once.
+    pub(crate) fn set_link(&self, name: &str, path: &str) -> std::io::Result<()> {
+        self.dir.set_link_text(name, path)
+    }
+
     /// The text of the result that the program left, if there is one of at most so many bytes.
     pub(crate) fn result(&self, longest: u64) -> Option<String> {
         let file = self.dir.read(RESULT).ok()?;

@@ -5,7 +5,7 @@ use abide_core::identity::{Doubt, Here, Identity, Sighting};
 
 use std::os::fd::OwnedFd;
 
-use super::{Descendant, Means};
+use super::{Means, Relative};
 
 pub(super) const fn here() -> Here {
     Here { machine: None, boot: None, pid_ns: None, time_ns: None }
@@ -23,6 +23,14 @@ pub(super) const fn parent(_: u32) -> Option<u32> {
     None
 }
 
+pub(super) const fn terminal(_: u32) -> Option<u32> {
+    None
+}
+
+pub(super) const fn ancestors(_: u32) -> Vec<Relative> {
+    Vec::new()
+}
+
 pub(super) const fn end_of(_: &OwnedFd, _: u32) -> Option<(How, Observer)> {
     None
 }
@@ -31,10 +39,10 @@ pub(super) const fn hold(_: u32) -> Option<OwnedFd> {
     None
 }
 
-pub(super) const fn descendants(_: u32) -> Vec<Descendant> {
+pub(super) const fn descendants(_: u32) -> Vec<Relative> {
     Vec::new()
 }
 
-pub(super) const fn process(_: u32) -> Option<Descendant> {
+pub(super) const fn process(_: u32) -> Option<Relative> {
     None
 }

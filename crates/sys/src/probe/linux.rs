@@ -12,7 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 
-use super::{Descendant, Means};
+use super::{Means, Relative};
 use crate::clock;
 
 const PIDFS_MAGIC: u64 = 0x5049_4446;
@@ -104,7 +104,7 @@ pub(super) fn hold(pid: u32) -> Option<OwnedFd> {
     pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
-pub(super) fn descendants(of: u32) -> Vec<Descendant> {
+pub(super) fn descendants(of: u32) -> Vec<Relative> {
     let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut others: Vec<_> = pids.filter_map(|pid| parent(pid).map(|parent| (pid, parent))).collect();
@@ -114,7 +114,7 @@ pub(super) fn descendants(of: u32) -> Vec<Descendant> {
         others.retain(|&(pid, parent)| {
             if parent == elder {
                 family.push(pid);
-                found.push(Descendant { pid, parent, command: command(pid) });
+                found.push(relative(pid, parent));
             }
             parent != elder
         });
@@ -122,12 +122,44 @@ pub(super) fn descendants(of: u32) -> Vec<Descendant> {
     found
 }
 
-pub(super) fn process(pid: u32) -> Option<Descendant> {
-    parent(pid).map(|parent| Descendant { pid, parent, command: command(pid) })
+pub(super) fn process(pid: u32) -> Option<Relative> {
+    parent(pid).map(|parent| relative(pid, parent))
 }
 
+pub(super) fn ancestors(of: u32) -> Vec<Relative> {
+    let mut found: Vec<Relative> = Vec::new();
+    let mut next = parent(of);
+    // A process that ends meanwhile may leave its number to another one, but no chain is longer than all numbers.
+    while let Some(pid) = next.filter(|pid| *pid > 0 && !found.iter().any(|above| above.pid == *pid)) {
+        next = parent(pid);
+        found.push(relative(pid, next.unwrap_or(0)));
+    }
+    found
+}
+
+pub(super) fn terminal(pid: u32) -> Option<u32> {
+    read_stat(pid).ok().map(|stat| stat.terminal).filter(|terminal| *terminal > 0)
+}
+
+fn relative(pid: u32, parent: u32) -> Relative {
+    // The name is read first: in an exec it changes before the arguments of the new image can be read.
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Relative { pid, parent, name: name.trim_end().to_owned(), command: command(pid) }
+}
+
+/// How often arguments are read again that are not there yet.
+const ROUNDS: u32 = 1_000;
+
 fn command(pid: u32) -> Vec<String> {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut line = Vec::new();
+    for _ in 0..ROUNDS {
+        line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        // Who has an image and no arguments is in the middle of an exec; a zombie has neither.
+        if !line.is_empty() || fs::read_link(format!("/proc/{pid}/exe")).is_err() {
+            break;
+        }
+        std::thread::yield_now();
+    }
     let line = line.strip_suffix(b"\0").unwrap_or(&line);
     line.split(|&b| b == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
 }

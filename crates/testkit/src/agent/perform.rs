@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Write};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -46,6 +47,11 @@ pub(super) fn perform(steps: Vec<Step>) -> io::Result<u8> {
             Step::Stream(until, said) => stream(&until, &said)?,
             Step::AskCursor(times) => typing::ask_cursor(times)?,
             Step::KeepKeys(file) => typing::keep_keys(&file)?,
+            Step::TellSize => typing::tell_size()?,
+            Step::Connect(variable, text) => {
+                let path = std::env::var_os(variable).ok_or(io::ErrorKind::NotFound)?;
+                UnixStream::connect(path)?.write_all(text.as_bytes())?;
+            }
             Step::StopSelf => kill_process(getpid(), Signal::STOP)?,
             Step::Write(file, text) => write(&file, &text)?,
             Step::Append(file, text) => append(&file, &text)?,

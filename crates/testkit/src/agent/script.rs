@@ -42,6 +42,10 @@ pub enum Step {
     AskCursor(u16),
     /// `keep-keys FILE`: takes what is typed, as it is typed, into a file, up to a full stop.
     KeepKeys(PathBuf),
+    /// `tell-size`: says the size of its terminal, now and whenever it changes, until there is a line of input.
+    TellSize,
+    /// `connect VARIABLE TEXT`: sends a text to the socket that a variable of the environment names.
+    Connect(String, String),
     /// `leader-exit`: the first thread ends; what follows is done by another one.
     LeaderExit,
     /// `stop-self`: stops until continued.
@@ -74,6 +78,8 @@ fn step(line: &str) -> Option<Step> {
         ("hang", true) => Some(Step::Hang),
         ("close-tty", true) => Some(Step::CloseTty),
         ("abort-core", true) => Some(Step::AbortCore),
+        ("tell-size", true) => Some(Step::TellSize),
+        ("connect", false) => Some(Step::Connect(first.to_owned(), text.to_owned())),
         ("leader-exit", true) => Some(Step::LeaderExit),
         ("stop-self", true) => Some(Step::StopSelf),
         ("print", _) => Some(Step::Print(rest.to_owned())),

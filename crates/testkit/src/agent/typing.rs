@@ -2,8 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
+use abide_sys::signal::{self, Signals};
+use abide_sys::{poll, pty};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 /// Ends what `keep_keys` takes.
@@ -44,6 +47,20 @@ pub(super) fn keep_keys(file: &Path) -> io::Result<()> {
         if length == 0 || keys.contains(&FULL_STOP) {
             return Ok(());
         }
+    }
+}
+
+/// Every size that the terminal has, as the kernel tells it.
+pub(super) fn tell_size() -> io::Result<()> {
+    let changes = Signals::of(&[signal::WINCH])?;
+    loop {
+        let size = pty::size(io::stdin()).ok_or(io::ErrorKind::InvalidInput)?;
+        super::perform::say(&format!("size {}x{}", size.cols, size.rows))?;
+        let ready = poll::readable(&[io::stdin().as_fd(), changes.as_fd()], None);
+        if ready[0] {
+            return Ok(());
+        }
+        while changes.next().is_some() {}
     }
 }
 

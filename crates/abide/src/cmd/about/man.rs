@@ -59,6 +59,12 @@ const FILES: &[(&str, &str)] = &[
     ("HOME/sessions/ID/evidence", "The facts about a session, one a line."),
     ("HOME/sessions/ID/outcome", "The guard's last word, in room reserved at launch."),
     ("HOME/sessions/ID/recording", "What its terminal showed and was told."),
+    ("HOME/sessions/ID/keyframes", "The screen at instants of the recording: a cache."),
+    ("HOME/sessions/ID/view", "What its living host knows of it: title and size."),
+    (
+        "HOME/sessions/ID/ssh-agent",
+        "Leads to the ssh agent of whoever attached last, if there was one at the launch.",
+    ),
     ("HOME/sessions/ID/alive", "What those who wait for its end wait on."),
     ("HOME/sessions/ID/socket", "Where clients reach its host."),
     ("HOME/sessions/ID/result.toml", "The program's own word on its work, if it leaves one."),

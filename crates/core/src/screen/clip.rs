@@ -1,0 +1,88 @@
+//! Clip: as much of a screen as a terminal of another size has room for. A whole picture each time, whatever that
+//! terminal showed before: the rows around the cursor, cut at the right. Keys, mouse and pasted text send what the
+//! program asked for; titles and redefined colours are not carried over.
+
+use super::dump::Painter;
+use super::grid::row::Row;
+use super::modes::{Mode, Mouse, MouseEncoding};
+use super::{Screen, Size};
+
+/// Nothing wraps, scrolls or is pushed aside while it is drawn, and nothing is seen before all of it is.
+const BEGIN: &str =
+    "\x1b[?2026h\x1b[?25l\x1b[?7l\x1b[?6l\x1b[4l\x1b[20l\x1b[r\x1b(B\x1b)B\x0f\x1b[0m\x1b]8;;\x1b\\";
+
+impl Screen {
+    /// Bytes that show this screen on a terminal of another size, and leave keys and mouse as the program wants them.
+    #[must_use]
+    pub fn clipped(&self, size: Size) -> Vec<u8> {
+        let view = self.view();
+        let cursor = view.cursor();
+        let top = (cursor.row + 1).saturating_sub(size.rows);
+        let mut painter = Painter::begun(BEGIN);
+        for row in 0..size.rows {
+            painter.say(&format!("\x1b[{};1H\x1b[2K", row + 1));
+            if let Some(shown) = view.rows.get(usize::from(top + row)) {
+                painter.beginning(shown, usize::from(size.cols));
+            }
+        }
+        painter.input_modes(self);
+        let col = cursor.col.min(size.cols.saturating_sub(1));
+        painter.say(&format!("\x1b[{};{}H\x1b[?7h", cursor.row - top + 1, col + 1));
+        painter.say(&format!("\x1b[{} q", cursor.style));
+        painter.say(if cursor.visible { "\x1b[?25h\x1b[?2026l" } else { "\x1b[?2026l" });
+        painter.out
+    }
+}
+
+impl Painter {
+    /// What of a row fits into so many columns; a wide character that would stick out is left out.
+    fn beginning(&mut self, row: &Row, cols: usize) {
+        let used = row.used();
+        let mut joiner = false;
+        for col in 0..used.min(cols) {
+            let cell = row.cell(col);
+            if cell.is_tail() || (cell.is_wide() && col + 2 > cols) {
+                continue;
+            }
+            if joiner && cell.is_wide() {
+                // Any sequence keeps it from joining the character before it.
+                self.say("\x1b(B");
+            }
+            self.cell(row, &cell);
+            joiner = row.extra(&cell).is_some_and(|extra| extra.marks.ends_with('\u{200D}'));
+        }
+        self.plain();
+    }
+
+    /// Each mode in the position that it has, for it is not known in which one it was.
+    fn input_modes(&mut self, screen: &Screen) {
+        let modes = &screen.term.modes;
+        for mode in Mode::ALL.iter().filter(|mode| !is_for_drawing(**mode)) {
+            self.switch(*mode, modes.has(*mode));
+        }
+        let mouse = Mouse::ALL.map(|mouse| (mouse.number(), mouse == modes.mouse));
+        let encodings = MouseEncoding::ALL.map(|encoding| (encoding.number(), encoding == modes.encoding));
+        let numbered = mouse.into_iter().chain(encodings).filter(|(number, _)| *number > 0);
+        let (on, off): (Vec<_>, Vec<_>) = numbered.partition(|(_, on)| *on);
+        // One that is switched off may switch off all.
+        off.iter().for_each(|(number, _)| self.say(&format!("\x1b[?{number}l")));
+        on.iter().for_each(|(number, _)| self.say(&format!("\x1b[?{number}h")));
+        let flags = screen.input_modes().key_flags;
+        self.say(&format!("\x1b[>4;{}m\x1b[={flags};1u", modes.modify_other_keys));
+    }
+}
+
+/// Modes that say how the program draws: we draw.
+const fn is_for_drawing(mode: Mode) -> bool {
+    match mode {
+        Mode::AutoWrap | Mode::Insert | Mode::Synchronized | Mode::CursorVisible | Mode::NewLine => true,
+        Mode::AppCursor
+        | Mode::ReverseVideo
+        | Mode::CursorBlinks
+        | Mode::AppKeypad
+        | Mode::Focus
+        | Mode::AlternateScroll
+        | Mode::BracketedPaste
+        | Mode::ColorScheme => false,
+    }
+}
