@@ -1,6 +1,7 @@
 //! The facts: what was witnessed, by whom, when. Only facts are stored; every status is derived from them.
-//! `frame` knows their stored form, `fold` what a verdict needs of them.
+//! `ending` is how a program ended, `frame` their stored form, `fold` what a verdict needs of them.
 
+mod ending;
 pub mod fold;
 pub mod frame;
 
@@ -8,6 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use ending::{Cause, Ended, How, Observer, Outcome, Resources, Survivor};
 
 use crate::identity::{FileId, Identity};
 use crate::moment::Moment;
@@ -177,6 +180,15 @@ pub struct Launched {
     /// The adapter that the command belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What was handed to the program as its input; none for a terminal, or for nothing to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// The session is to be removed once it is over and its outcome is on record.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub remove: bool,
+    /// All that was known before the exec was on the disk before it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub durable: bool,
 }
 
 /// A terminal's size in cells.
@@ -232,88 +244,6 @@ pub struct Signalled {
     pub signal: i32,
     pub pids: Vec<u32>,
     pub by: String,
-}
-
-/// The program's end was observed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
-    pub outcome: Outcome,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resources: Option<Resources>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub survivors: Vec<Survivor>,
-}
-
-/// How the program ended, who observed it, and what is known of the cause.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
-    #[serde(flatten)]
-    pub how: How,
-    /// None where nobody observed it and nobody has sealed it yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observed_by: Option<Observer>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Cause>,
-}
-
-/// How the program ended. A code and a signal are never mixed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum How {
-    Exited { code: u8 },
-    Signaled { signal: u8, core: bool },
-    ExecFailed { errno: i32 },
-    Lost,
-}
-
-/// Who observed the outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Observer {
-    Guard,
-    Host,
-    Pidfd,
-    Procfs,
-    Sealed,
-    /// A way that a later abide knows.
-    #[serde(other)]
-    Other,
-}
-
-/// Why the program ended, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// A stop was asked for; `stop_asked` says by whom.
-    Asked,
-    Oom,
-    Timeout,
-    Reboot,
-    /// Guard and host died before they could record an end.
-    HelpersDied,
-    /// The guard died while it launched the program.
-    LaunchBroke,
-    /// The program was never ours to wait for.
-    NotOurs,
-    /// A cause that a later abide knows.
-    #[serde(other)]
-    Other,
-}
-
-/// What the program used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resources {
-    pub wall_ms: u64,
-    pub user_ms: u64,
-    pub system_ms: u64,
-    pub peak_kib: u64,
-}
-
-/// A process of the session that lived on after its program.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Survivor {
-    pub process: Identity,
-    pub command: String,
 }
 
 /// The recording stops here.

@@ -24,9 +24,9 @@ use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
 use abide_sys::{clock, pty, reap, tty};
 
-use crate::declared;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
+use crate::{collect, declared};
 pub(crate) use handover::{Handover, start_again};
 use link::{Ask, Link};
 use recorder::{Recorder, Took};
@@ -260,6 +260,14 @@ impl Keeper {
                 self.link.tell_ended();
                 // A byte that nobody takes away wakes every waiter, those that come late included.
                 let _ = self.waiters.write(b"!");
+                // Nobody waits for this, and no host may be there to do it.
+                let _ = self.dir.flush();
+                None
+            }
+            Effect::Remove => {
+                if let Err(failure) = collect::remove_kept(&self.truth, &self.dir) {
+                    self.note(Body::Noted(Noted { text: failure.message }));
+                }
                 None
             }
         }
@@ -348,5 +356,7 @@ impl Keeper {
     /// A fact that may be missed: if it cannot be written, the session goes on all the same.
     fn note(&mut self, body: Body) {
         let _ = self.evidence.add(clock::now(), body);
+        // The host sees to it that it reaches the disk.
+        self.link.nudge();
     }
 }

@@ -58,6 +58,8 @@ struct Host {
     follow: Follow,
     clients: Clients,
     flush_at: Option<u64>,
+    /// The names that lead to the session's files are on the disk.
+    settled: bool,
     going: bool,
 }
 
@@ -94,6 +96,7 @@ impl Host {
             dir,
             clients: Clients::new(generation),
             flush_at: None,
+            settled: false,
             going: false,
         })
     }
@@ -123,6 +126,10 @@ impl Host {
             self.send_on();
             sock::hush(&self.bell);
             self.follow_on();
+            // A fact may have been written of which the recording knows nothing.
+            if ours[2].read && self.flush_at.is_none() {
+                self.flush_at = Some(clock::now().boot.saturating_add(FLUSH_MS));
+            }
             for wish in self.clients.heed(&theirs) {
                 self.grant(wish);
             }
@@ -131,8 +138,7 @@ impl Host {
             }
             self.flush_if_due();
         }
-        self.follow.flush();
-        let _ = self.evidence.sync();
+        self.flush();
     }
 
     fn heed_signals(&mut self) {
@@ -258,9 +264,18 @@ impl Host {
             return;
         }
         self.flush_at = None;
+        self.flush();
+    }
+
+    /// A disk that fails is met again by the guard's next write.
+    fn flush(&mut self) {
         self.follow.flush();
-        // The evidence is small; what it waits for is the same disk.
-        let _ = self.evidence.sync();
+        if self.settled {
+            // The evidence is small; what it waits for is the same disk.
+            let _ = self.evidence.sync();
+        } else {
+            self.settled = self.dir.flush().is_ok();
+        }
     }
 
     fn evidence_note(&mut self, text: &str) {

@@ -37,7 +37,7 @@ pub use recording::snapshot::{Snapshot, Source};
 pub use seal::Sealing;
 pub use truth::{Features, Session, Truth};
 pub use upgrade::Upgraded;
-pub use wait::Until;
+pub use wait::{Until, Waiting};
 
 use store::Home;
 
@@ -129,8 +129,13 @@ impl Sessions {
     /// Waits for the end of sessions, for so many ms at most, and says how each stands then.
     #[must_use]
     pub fn wait(&self, ids: &[SessionId], until: Until, cap_ms: Option<u64>) -> Vec<Session> {
-        let home = self.home.as_ref();
-        home.map_or_else(Vec::new, |home| wait::wait(&self.truth, home, ids, until, cap_ms))
+        self.watch(ids).wait(until, cap_ms)
+    }
+
+    /// Begins to wait for sessions: from now on the end of none of them is missed.
+    #[must_use]
+    pub fn watch(&self, ids: &[SessionId]) -> Waiting<'_> {
+        Waiting::new(&self.truth, self.home.as_ref(), ids)
     }
 
     /// Ends a session: asks, then insists after the grace. Returns once the end of its program is proved.
@@ -149,6 +154,15 @@ impl Sessions {
     pub fn remove(&self, session: &Session, force: bool) -> Result<(), Failure> {
         let home = self.home_of(session)?;
         collect::remove(&self.truth, home, session, force)
+    }
+
+    /// Removes a session that was to be removed once it is over: only if its outcome is on record, and if nobody else
+    /// has removed it.
+    ///
+    /// # Errors
+    /// If its files cannot be removed.
+    pub fn remove_ended(&self, session: &Session) -> Result<(), Failure> {
+        collect::remove_ended(&self.truth, self.home_of(session)?, &session.id)
     }
 
     /// Removes what the limits leave no room for; with `dry`, only says what.

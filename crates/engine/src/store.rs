@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
-use abide_sys::disk::{PrivateDir, Untrusted};
+use abide_sys::disk::{self, PrivateDir, Untrusted};
 
+pub(crate) use log::read_evidence;
 pub use log::{Reading, Writer};
 pub use session::SessionDir;
 
@@ -59,6 +60,18 @@ impl Home {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Waits until the way to the sessions is on the disk.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
+        if let Some(parent) = self.path.parent() {
+            std::fs::File::open(parent)?.sync_all()?;
+        }
+        let home = self.sessions.open_below("..");
+        home.map_err(|untrusted| std::io::Error::other(untrusted.says()))?.flush()
     }
 
     /// The sessions in it, in no order. What does not have the form of an ID is not a session.
@@ -116,6 +129,11 @@ impl Home {
         }
     }
 
+    /// Makes a draft of a session again whose program has not run.
+    pub(crate) fn unpublish(&self, id: &SessionId) -> std::io::Result<()> {
+        self.sessions.publish(id.as_str(), &draft_name(id)).map(|_| ())
+    }
+
     /// Removes a draft that came to nothing.
     pub fn discard(&self, id: &SessionId) {
         let draft = draft_name(id);
@@ -163,8 +181,17 @@ impl Home {
 
     /// The directory of names.
     pub(crate) fn names(&self) -> Result<PrivateDir, Failure> {
-        let names = PrivateDir::open(&self.path).and_then(|home| home.ensure_below(NAMES));
+        let names = self.sessions.open_below("..").and_then(|home| home.ensure_below(NAMES));
         names.map_err(|untrusted| refuse(&self.path, &untrusted))
+    }
+
+    /// The home that a session's directory is in, if it still has its name there.
+    pub(crate) fn around(dir: &SessionDir, id: &SessionId) -> std::io::Result<Self> {
+        let untrusted = |untrusted: Untrusted| std::io::Error::other(untrusted.says());
+        let home = Self::from_trusted(dir.dir().open_below("..").map_err(untrusted)?);
+        let named = home.session(id).map_err(untrusted)?;
+        let same = disk::file_id(named.dir())? == disk::file_id(dir.dir())?;
+        if same { Ok(home) } else { Err(std::io::ErrorKind::NotFound.into()) }
     }
 
     /// The directory of all sessions, to hand to a guard.

@@ -245,6 +245,18 @@ impl PrivateDir {
         }
     }
 
+    /// Waits until the names in it are on the disk.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn flush(&self) -> io::Result<()> {
+        match rustix::fs::fsync(&self.0) {
+            // Some file systems keep directories in their own way and have nothing to wait for.
+            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
     /// A directory that was opened and trusted by whoever started us.
     #[must_use]
     pub const fn from_trusted(dir: OwnedFd) -> Self {
@@ -365,7 +377,7 @@ pub fn read_pieces(file: &mut File, limit: u64, mut piece: impl FnMut(&[u8])) ->
 ///
 /// # Errors
 /// If the kernel does not say.
-pub fn file_id(file: &File) -> io::Result<FileId> {
+pub fn file_id(file: impl AsFd) -> io::Result<FileId> {
     let stat = fstat(file)?;
     Ok(FileId { dev: stat.st_dev, ino: stat.st_ino })
 }

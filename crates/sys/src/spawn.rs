@@ -337,6 +337,18 @@ pub fn parcel(bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
+/// Takes this process's own standard input, to be handed on. Nothing can be read here any more.
+///
+/// # Errors
+/// If it is not open.
+pub fn give_up_input() -> io::Result<OwnedFd> {
+    let null =
+        rustix::fs::open("/dev/null", rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC, 0.into())?;
+    let input = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
+    rustix::stdio::dup2_stdin(null)?;
+    Ok(input)
+}
+
 /// A pipe: what is written to the second end is read from the first.
 ///
 /// # Errors

@@ -9,6 +9,8 @@ mod killed;
 mod launcher;
 mod namespaces;
 mod orders;
+mod pipes;
+mod removal;
 mod statuses;
 mod stopped;
 mod typing;

@@ -1,6 +1,7 @@
 //! A session's evidence on file: being read as it grows, and written fact by fact.
 
 use std::fs::File;
+use std::io::Seek;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
@@ -109,6 +110,22 @@ pub(super) fn past(dir: &SessionDir, file: std::io::Result<File>, wall: i64) -> 
     let count = all.iter().rposition(by_then).map_or(0, |last| last + 1);
     all.into_iter().take(count).for_each(|(offset, found)| evidence.add(offset, found));
     complete(&mut evidence, dir, wall);
+    evidence
+}
+
+/// What a log says that was opened before and may have no name any more.
+pub(crate) fn read_evidence(file: &File) -> Evidence {
+    let mut evidence = Evidence::default();
+    let mut scanner = Scanner::default();
+    let mut take = |offset, found| evidence.add(offset, found);
+    let read = file.try_clone().and_then(|mut file| {
+        file.rewind()?;
+        disk::read_pieces(&mut file, LONGEST, |piece| scanner.feed(piece, &mut take))
+    });
+    match read {
+        Ok(_) => scanner.finish(&mut take),
+        Err(error) => evidence.damaged(unreadable(&error)),
+    }
     evidence
 }
 

@@ -34,6 +34,11 @@ impl SessionDir {
         log::past(self, self.dir.read(EVIDENCE), wall)
     }
 
+    /// The evidence's file, to be read later, whatever becomes of its name.
+    pub(crate) fn evidence(&self) -> std::io::Result<File> {
+        self.dir.read(EVIDENCE)
+    }
+
     /// Opens the evidence for a witness to add to.
     ///
     /// # Errors
@@ -56,6 +61,20 @@ impl SessionDir {
     /// How long the recording is; none if there is none that can be read.
     pub(crate) fn recording_bytes(&self) -> Option<u64> {
         Some(self.dir.read(RECORDING).ok()?.metadata().ok()?.len())
+    }
+
+    /// Waits until the facts are on the disk, and the names that lead to them.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
+        for name in [EVIDENCE, OUTCOME] {
+            self.dir.read(name)?.sync_all()?;
+        }
+        self.dir.flush()?;
+        let around =
+            self.dir.open_below("..").map_err(|untrusted| std::io::Error::other(untrusted.says()))?;
+        around.flush()
     }
 
     /// Removes everything but the evidence and the slot.
