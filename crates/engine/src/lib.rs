@@ -9,6 +9,7 @@ mod find;
 mod guard;
 mod host;
 pub mod launch;
+mod leftover;
 mod names;
 pub mod recording;
 mod seal;
@@ -32,6 +33,7 @@ pub use client::attach::Left;
 pub use collect::{Collected, Limits};
 pub use drill::Target;
 pub use launch::Request;
+pub use leftover::Owner;
 pub use recording::logs::Shown;
 pub use recording::snapshot::{Snapshot, Source};
 pub use seal::Sealing;
@@ -170,9 +172,29 @@ impl Sessions {
     /// # Errors
     /// If the home cannot be listed.
     pub fn collect(&self, limits: Limits, dry: bool) -> Result<Vec<Collected>, Failure> {
-        let sessions = self.list()?;
-        let home = self.home.as_ref();
-        Ok(home.map_or_else(Vec::new, |home| collect::collect(&self.truth, home, sessions, limits, dry)))
+        let Some(home) = &self.home else {
+            return Ok(Vec::new());
+        };
+        let mut collected = collect::collect(&self.truth, home, self.list()?, limits, dry);
+        collected.extend(leftover::clear(&self.truth, home, dry)?);
+        Ok(collected)
+    }
+
+    /// What killed launches and removals left behind, by the names of the directories, and whose each is.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn leftovers(&self) -> Result<Vec<(String, Owner)>, Failure> {
+        let found = self.home.as_ref().map_or(Ok(Vec::new()), |home| leftover::list(&self.truth, home))?;
+        Ok(found.into_iter().map(|(leftover, owner)| (leftover.name(), owner)).collect())
+    }
+
+    /// Removes what killed launches and removals left behind and is provably nobody's.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn clear_leftovers(&self) -> Result<Vec<Collected>, Failure> {
+        self.home.as_ref().map_or(Ok(Vec::new()), |home| leftover::clear(&self.truth, home, false))
     }
 
     /// Makes sessions go on as this executable. No program is disturbed, no wait or attached terminal ends.

@@ -46,7 +46,8 @@ pub(crate) fn send(truth: &Truth, home: &Home, session: &Session, number: i32) -
     let program = held_program(truth, session)?;
     let mut pen = pen(truth, home, session)?;
     note_signal(&mut pen, session, number, &program.0)?;
-    signal::send(&program.1, number).map_err(|e| refused(session, "signal", &e))
+    signal::send(&program.1, number).map_err(|e| refused(session, "signal", &e))?;
+    pen.sync().map_err(|e| refused(session, "record", &e))
 }
 
 /// The processes of the session that outlived its program and are alive now.

@@ -103,6 +103,9 @@ impl Home {
     pub fn draft(&self, id: &SessionId) -> Result<SessionDir, Failure> {
         let draft = draft_name(id);
         let dir = self.sessions.ensure_below(&draft).map_err(|untrusted| refuse(&self.path, &untrusted))?;
+        // Held by us, then by its guard and host, through this very descriptor: so one that nobody holds is nobody's.
+        // Where there are no such locks nobody can prove that, and it stays.
+        let _ = dir.hold();
         let made = dir
             .create_slot(OUTCOME)
             .and_then(|_| dir.create_log(EVIDENCE, RESERVE))
@@ -116,6 +119,22 @@ impl Home {
                     .hint("free some space, or choose another home with --home"))
             }
         }
+    }
+
+    /// What killed launches and removals left behind.
+    pub(crate) fn leftovers(&self) -> Result<Vec<Leftover>, Failure> {
+        let names = self.sessions.names().map_err(|e| Failure::io("list", &self.path.display(), &e))?;
+        Ok(names.iter().filter_map(|name| Leftover::parse(name.to_str()?)).collect())
+    }
+
+    /// The directory of a leftover.
+    pub(crate) fn leftover(&self, leftover: &Leftover) -> Result<SessionDir, Untrusted> {
+        Ok(SessionDir::from_trusted(self.sessions.open_below(&leftover.name())?))
+    }
+
+    /// Removes a leftover with everything in it.
+    pub(crate) fn clear(&self, leftover: &Leftover) -> std::io::Result<()> {
+        self.sessions.remove_tree(&leftover.name())
     }
 
     /// Lets everyone see a draft.
@@ -162,7 +181,7 @@ impl Home {
     /// If something in it cannot be removed.
     pub(crate) fn erase(&self, id: &SessionId) -> std::io::Result<()> {
         // Gone for everyone at once; what is left of it has a name that is no session's.
-        let gone = format!(".gone-{id}");
+        let gone = Leftover::Gone(id.clone()).name();
         self.sessions.remove_tree(&gone)?;
         self.sessions.publish(id.as_str(), &gone)?;
         self.sessions.remove_tree(&gone)
@@ -211,7 +230,30 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 fn draft_name(id: &SessionId) -> String {
-    format!(".new-{id}")
+    Leftover::Draft(id.clone()).name()
+}
+
+/// A directory that is no session: not yet, or not any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leftover {
+    Draft(SessionId),
+    Gone(SessionId),
+}
+
+impl Leftover {
+    /// The name of its directory.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Draft(id) => format!(".new-{id}"),
+            Self::Gone(id) => format!(".gone-{id}"),
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let draft = || Some(Self::Draft(SessionId::parse(name.strip_prefix(".new-")?)?));
+        draft().or_else(|| Some(Self::Gone(SessionId::parse(name.strip_prefix(".gone-")?)?)))
+    }
 }
 
 fn refuse(path: &Path, untrusted: &Untrusted) -> Failure {

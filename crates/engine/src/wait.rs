@@ -120,7 +120,7 @@ impl Watch {
             (removed || !self.is_over() || self.session.evidence.is_damaged(), &self.evidence)
             && let Some(evidence) = ended(file)
         {
-            self.session = truth.of_held(&self.session.id, evidence);
+            self.session = truth.of_held(&self.session.id, evidence, None);
         }
     }
 

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use abide_core::identity::FileId;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, fallocate, fstat, mkdirat, openat,
-    renameat_with,
+    AtFlags, CWD, Dir, FallocateFlags, FlockOperation, Mode, OFlags, RenameFlags, fallocate, fstat, mkdirat,
+    openat, renameat_with,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -236,12 +236,20 @@ impl PrivateDir {
                 for name in below.names()? {
                     below.remove_tree(name.to_str().ok_or(io::ErrorKind::InvalidData)?)?;
                 }
-                Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+                self.remove_if_there(name, AtFlags::REMOVEDIR)
             }
-            Err(Errno::NOTDIR | Errno::LOOP) => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?),
+            Err(Errno::NOTDIR | Errno::LOOP) => self.remove_if_there(name, AtFlags::empty()),
             Err(Errno::NOENT) => Ok(()),
             // What cannot be opened at all, a socket for one, is no directory.
-            Err(_) => self.remove(name),
+            Err(_) => self.remove_if_there(name, AtFlags::empty()),
+        }
+    }
+
+    /// Another may remove the same thing at the same time.
+    fn remove_if_there(&self, name: &str, flags: AtFlags) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.0, name, flags) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno.into()),
         }
     }
 
@@ -255,6 +263,26 @@ impl PrivateDir {
             Ok(()) | Err(Errno::INVAL) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// Holds the directory as nobody else can, waiting for whoever does. Every copy of this descriptor holds it too, in
+    /// whatever process, until the last one is closed.
+    ///
+    /// # Errors
+    /// If the file system has no such locks.
+    pub fn hold(&self) -> io::Result<()> {
+        loop {
+            match rustix::fs::flock(&self.0, FlockOperation::LockExclusive) {
+                Err(Errno::INTR) => {}
+                answer => return Ok(answer?),
+            }
+        }
+    }
+
+    /// The same if nobody holds it now. False if somebody does, or if that cannot be told.
+    #[must_use]
+    pub fn hold_if_free(&self) -> bool {
+        rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive).is_ok()
     }
 
     /// A directory that was opened and trusted by whoever started us.

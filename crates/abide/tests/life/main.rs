@@ -4,9 +4,11 @@
 mod common;
 mod crowds;
 mod disk;
+mod durable;
 mod ends;
 mod killed;
 mod launcher;
+mod leftovers;
 mod namespaces;
 mod orders;
 mod pipes;
