@@ -3,6 +3,7 @@
 mod attach;
 mod demo;
 mod doctor;
+mod facts;
 mod gc;
 mod inspect;
 mod logs;
@@ -126,6 +127,7 @@ verbs! {
     "signal" signal Signal,
     "attach" attach Attach,
     "logs" logs Logs,
+    "events" facts Facts,
     "snapshot" snapshot Snapshot,
     "ls" ls Ls,
     "inspect" inspect Inspect,

@@ -1,9 +1,10 @@
 //! The facts: what was witnessed, by whom, when. Only facts are stored; every status is derived from them.
-//! `ending` is how a program ended, `frame` their stored form, `fold` what a verdict needs of them.
+//! `ending` is how a program ended, `frame` their stored form, `says` their words, `fold` what a verdict needs of them.
 
 mod ending;
 pub mod fold;
 pub mod frame;
+mod says;
 
 use std::collections::BTreeMap;
 use std::fmt;

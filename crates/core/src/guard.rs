@@ -57,6 +57,8 @@ const KILL: i32 = 9;
 const SWEEP_MS: u64 = 2_000;
 /// How long to wait before writing the outcome is tried again.
 const RETRY_MS: u64 = 250;
+/// How long the kernel is given to remove a killed process before it is killed once more.
+const KILL_AGAIN_MS: u64 = 1_000;
 /// How long a session that is to be removed can still be asked how it ended: whoever was just told its ID asks in time.
 const LINGER_MS: u64 = 5_000;
 
@@ -204,7 +206,8 @@ impl Guard {
     /// The next step of the ladder: the polite signals in turn, then the kill, again and again.
     fn ask(&self, now: u64, asked: usize, grace_ms: u64) -> (Phase, Vec<Effect>) {
         let signal = self.orders.asking.get(asked).copied().unwrap_or(KILL);
-        let next_at = now.saturating_add(grace_ms);
+        let patience = if signal == KILL { grace_ms.max(KILL_AGAIN_MS) } else { grace_ms };
+        let next_at = now.saturating_add(patience);
         let effects = vec![Effect::SignalProgram(signal), Effect::WakeAt(next_at)];
         (Phase::Stopping { asked: asked.saturating_add(1), grace_ms, next_at }, effects)
     }
@@ -372,7 +375,7 @@ mod tests {
                 "program:15",
                 "wake:110",
                 "program:9",
-                "wake:210",
+                "wake:1110",
                 "drain",
                 "record:Signaled { signal: 9, core: false }:Some(Asked)",
                 "tree:15",
@@ -391,7 +394,7 @@ mod tests {
         check(
             Orders { asking: vec![2, TERM], timeout_at: None, remove: false },
             &[(0, Input::StopAsked { grace_ms: 10 }), (10, Input::Woke), (20, Input::Woke)],
-            &["program:2", "wake:10", "program:15", "wake:20", "program:9", "wake:30"],
+            &["program:2", "wake:10", "program:15", "wake:20", "program:9", "wake:1020"],
         );
     }
 
@@ -404,7 +407,7 @@ mod tests {
                 (5, Input::StopAsked { grace_ms: 10 }),
                 (15, Input::Woke),
             ],
-            &["program:15", "wake:10000", "wake:15", "program:9", "wake:25"],
+            &["program:15", "wake:10000", "wake:15", "program:9", "wake:1015"],
         );
     }
 

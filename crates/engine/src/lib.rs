@@ -5,6 +5,7 @@ mod collect;
 pub mod declared;
 pub mod doctor;
 mod drill;
+mod facts;
 mod find;
 mod guard;
 mod host;
@@ -20,6 +21,7 @@ mod upgrade;
 mod wait;
 
 use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use abide_core::evidence::{Declared, Size, Survivor};
@@ -32,6 +34,7 @@ pub use abide_sys::signal as signals;
 pub use client::attach::Left;
 pub use collect::{Collected, Limits};
 pub use drill::Target;
+pub use facts::{Wanted, Witnessed};
 pub use launch::Request;
 pub use leftover::Owner;
 pub use recording::logs::Shown;
@@ -240,6 +243,36 @@ impl Sessions {
     ) -> Result<(), Failure> {
         let home = self.home_of(session)?;
         recording::logs::logs(&self.truth, home, session, follow, shown)
+    }
+
+    /// Gives every fact of sessions, in order.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn facts(&self, wanted: &Wanted, given: &mut impl FnMut(Witnessed) -> bool) -> Result<(), Failure> {
+        self.home.as_ref().map_or(Ok(()), |home| facts::recorded(home, wanted, given))
+    }
+
+    /// The same, and then every fact that comes, as long as anybody reads what they are written to.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn follow_facts(
+        &self,
+        wanted: Wanted,
+        reader: BorrowedFd<'_>,
+        given: &mut impl FnMut(Witnessed) -> bool,
+    ) -> Result<(), Failure> {
+        if let Some(home) = &self.home {
+            return facts::follow(home, wanted, reader, given);
+        }
+        // The first session makes the home.
+        while facts::await_home(reader) {
+            if let Some(home) = Home::open(&self.path)? {
+                return facts::follow(&home, wanted, reader, given);
+            }
+        }
+        Ok(())
     }
 
     /// The screen of a session: from its host, or replayed where there is none or it does not answer.

@@ -6,6 +6,7 @@ mod crowds;
 mod disk;
 mod durable;
 mod ends;
+mod facts;
 mod killed;
 mod launcher;
 mod leftovers;

@@ -138,6 +138,46 @@ rule damaged
 }
 
 #[test]
+fn facts_have_a_line_each_and_hide_secrets() {
+    let stage = Stage::new();
+    let (scene, gone) = nightly(&stage);
+    let scene = ended(scene, &gone).bytes_added(b"\ngarbage\n");
+    let offset = scene.bytes().len() - "garbage\n".len();
+    let _other = stage.launched("secret00", |launched| {
+        launched.argv = ["curl", "--token=abcdefghijkl"].map(String::from).to_vec();
+        launched.stdin = Some("pipe".into());
+    });
+    let pid = gone.pid;
+    let wide = format!("{:21}", format!("guard:{pid}@0a1b2c3d"));
+    let host = format!("{:21}", format!("host:{pid}@0a1b2c3d"));
+    let reader = format!("{:21}", "reader");
+    let expected = format!(
+        "2023-11-14 22:13:20.000  k3v9q2zr  guarded      {wide}  guard {pid} took over
+2023-11-14 22:13:20.001  k3v9q2zr  launched     {wide}  launched make release -j a b
+2023-11-14 22:13:20.002  k3v9q2zr  hosted       {host}  host {pid} of generation 1
+2023-11-14 22:13:20.003  k3v9q2zr  started      {wide}  program {pid} runs /usr/bin/make
+2023-11-14 22:14:21.004  k3v9q2zr  ended        {wide}  exited with code 3; processes that live on: 1
+-                        k3v9q2zr  damage       {reader}  not a frame at byte {offset}, 7 bytes
+"
+    );
+    assert_eq!(stage.text(&["events", "nightly"]), expected);
+    let all = stage.text(&["events"]);
+    assert!(all.starts_with(&expected) && all.lines().count() > 8, "the earlier session comes first: {all}");
+    assert!(!all.contains("abcdefghijkl") && all.contains(", its input from a pipe"), "{all}");
+    let since = stage.text(&["events", "--since", "2023-11-14T22:14:00Z", "nightly"]);
+    assert_eq!(since.lines().count(), 2, "the end, and damage, which has no time: {since}");
+    let first = stage.text(&["events", "--json", "nightly"]);
+    let first: serde_json::Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        first,
+        json!({ "schema": "abide/1", "ok": true, "command": "events", "data": {
+            "at": "2023-11-14T22:13:20.000Z", "session": "k3v9q2zr", "fact": "guarded",
+            "witness": format!("guard:{pid}@0a1b2c3d"), "seq": 1, "says": format!("guard {pid} took over"),
+        } })
+    );
+}
+
+#[test]
 fn ls_is_a_table_and_formats_as_asked() {
     let stage = Stage::new();
     let gone = before_reboot(&dead());

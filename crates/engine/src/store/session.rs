@@ -179,7 +179,8 @@ impl SessionDir {
         Self { dir }
     }
 
-    pub(super) fn slot(&self) -> std::io::Result<Vec<u8>> {
+    /// What the slot holds.
+    pub(crate) fn slot(&self) -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.dir.read(OUTCOME)?.take(disk::Slot::SIZE as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
