@@ -38,7 +38,7 @@ impl Verb for Args {
         let sessions = front.sessions()?;
         let found =
             self.sessions.iter().map(|wanted| sessions.find(wanted)).collect::<Result<Vec<_>, _>>()?;
-        let view = |session| SessionView::new(session, sessions.recording(&session.id));
+        let view = |session| SessionView::new(&sessions, session);
         let data = match found.as_slice() {
             [one] => InspectView::One(Box::new(view(one))),
             several => InspectView::Several { sessions: several.iter().map(view).collect() },

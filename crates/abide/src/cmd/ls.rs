@@ -67,7 +67,7 @@ impl Verb for Args {
         found.retain(|session| self.wants(session));
         list::sort(&mut found);
         if template.is_some() || front.output.is_json() {
-            let view = |session| SessionView::new(session, sessions.recording(&session.id));
+            let view = |session| SessionView::new(&sessions, session);
             let sources = vec![SourceView { name: "sessions", health: "ok", detail: None }];
             let data = ListView { sessions: found.iter().map(view).collect(), sources };
             let template = template.iter();

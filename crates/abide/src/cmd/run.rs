@@ -158,7 +158,7 @@ fn pass_on(
 }
 
 fn show(front: &mut Front, sessions: &Sessions, session: &Session) -> Result<(), Failure> {
-    let view = SessionView::new(session, sessions.recording(&session.id));
+    let view = SessionView::new(sessions, session);
     front.output.show(&view, |page| {
         page.plain(session.id.as_str()).end();
     })

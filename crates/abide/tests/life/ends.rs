@@ -124,6 +124,29 @@ fn what_a_program_leaves_behind_is_named_and_not_waited_for() {
     let survivors: Vec<_> = session["survivors"].as_array().unwrap().iter().map(|s| &s["pid"]).collect();
     assert_eq!(survivors, [&Value::from(pid)], "{session}");
     assert!(left.0.lives(), "a survivor was harmed");
+    left.0.signal(Signal::KILL);
+    left.0.await_end();
+    let session = world.inspect(&id);
+    assert_eq!(session["survivors"], Value::Array(Vec::new()), "it is dead: {session}");
+    let recorded = world.told(&id, "ended")[0]["survivors"][0]["process"]["pid"].clone();
+    assert_eq!(recorded, pid, "what lived at the end is still on record");
+}
+
+#[test]
+fn arguments_too_long_to_record_reach_the_program_whole_and_are_told_to_be_cut() {
+    let world = World::new();
+    let long = "x".repeat(60_000);
+    let id = world.launch(&[], &["sh", "-c", "echo ${#0}; exit 5", &long, "more"]);
+    assert_eq!((world.wait(&id).0, world.shown(&id).as_str()), (Some(5), "60000\r\n"));
+    let session = world.inspect(&id);
+    let expected: Vec<Value> = ["sh", "-c", "echo ${#0}; exit 5"].map(Value::from).to_vec();
+    assert_eq!(
+        (&session["argv"], &session["argv_cut"]),
+        (&Value::Array(expected), &true.into()),
+        "{session}"
+    );
+    let text = world.abide.run(&["inspect", &id]).stdout;
+    assert!(text.contains("sh -c 'echo ${#0}; exit 5' ...") && text.contains("too long to record"), "{text}");
 }
 
 // TRUTH 42

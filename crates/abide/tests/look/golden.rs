@@ -51,7 +51,6 @@ fn inspect_shows_everything_there_is() {
   program    {pid} dead
   guard      {pid} dead
   host       {pid} dead, generation 1, version 0.1.0
-  survivor   {pid} tail -f log
   screen     80x24, replay
   because    the end of the program was observed and recorded
 "
@@ -84,7 +83,7 @@ fn inspect_prints_every_field_as_json() {
         "screen": { "cols": 80, "rows": 24, "source": "replay", "title": null },
         "recording": { "path": null, "bytes": null, "complete": null },
         "resources": { "wall_ms": 61_000, "user_ms": 1500, "system_ms": 20, "peak_kib": 2048 },
-        "survivors": [{ "pid": pid, "command": "tail -f log" }],
+        "survivors": [],
         "because": [
             { "fact": "guarded", "witness": guard, "at": "2023-11-14T22:13:20.000Z",
               "says": format!("guard {pid} took over") },
