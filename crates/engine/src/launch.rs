@@ -72,14 +72,16 @@ pub(crate) fn launch(truth: &Truth, home: &Home, request: Request) -> Result<Ses
     match answer {
         Ok(Answer::Published) => Ok(truth.of(home, &id)),
         Ok(Answer::Refused(message)) => {
-            home.discard(&id);
+            home.discard(&id, &dir);
             Err(Failure::new(Code::Internal, format!("session {id} could not be launched: {message}"))
                 .about(id.as_str())
                 .hint("nothing was started"))
         }
         Err(error) => {
-            home.discard(&id);
-            Err(Failure::io("start a guard for session", &id, &error).about(id.as_str()))
+            home.discard(&id, &dir);
+            Err(Failure::io("start a guard for session", &id, &error)
+                .about(id.as_str())
+                .hint("nothing was started"))
         }
     }
 }
@@ -130,7 +132,7 @@ fn start_guard(
     File::from(answer).read_to_string(&mut said)?;
     Ok(match said.as_str() {
         guard::PUBLISHED => Answer::Published,
-        "" => Answer::Refused("its guard died".to_owned()),
+        "" => Answer::Refused("its guard died before it could say why".to_owned()),
         message => Answer::Refused(message.to_owned()),
     })
 }

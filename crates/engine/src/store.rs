@@ -102,7 +102,11 @@ impl Home {
     /// If there is no room; then nothing is left behind.
     pub fn draft(&self, id: &SessionId) -> Result<SessionDir, Failure> {
         let draft = draft_name(id);
-        let dir = self.sessions.ensure_below(&draft).map_err(|untrusted| refuse(&self.path, &untrusted))?;
+        let dir = self.sessions.ensure_below(&draft).map_err(|untrusted| {
+            // It may have been made and then could not be opened.
+            let _ = self.sessions.remove(&draft);
+            refuse(&self.path, &untrusted)
+        })?;
         // Held by us, then by its guard and host, through this very descriptor: so one that nobody holds is nobody's.
         // Where there are no such locks nobody can prove that, and it stays.
         let _ = dir.hold();
@@ -113,7 +117,7 @@ impl Home {
         match made {
             Ok(()) => Ok(SessionDir::from_trusted(dir)),
             Err(error) => {
-                self.discard(id);
+                self.discard(id, &SessionDir::from_trusted(dir));
                 Err(Failure::io("make room for session", id, &error)
                     .about(id.as_str())
                     .hint("free some space, or choose another home with --home"))
@@ -153,16 +157,13 @@ impl Home {
         self.sessions.publish(id.as_str(), &draft_name(id)).map(|_| ())
     }
 
-    /// Removes a draft that came to nothing.
-    pub fn discard(&self, id: &SessionId) {
-        let draft = draft_name(id);
-        if let Ok(dir) = self.sessions.open_below(&draft) {
-            for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING] {
-                // What is not there needs no removing.
-                let _ = dir.remove(name);
-            }
+    /// Removes a draft that came to nothing. It needs nothing that the system may have run out of.
+    pub fn discard(&self, id: &SessionId, dir: &SessionDir) {
+        for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING] {
+            // What is not there needs no removing.
+            let _ = dir.dir().remove(name);
         }
-        let _ = self.sessions.remove(&draft);
+        let _ = self.sessions.remove(&draft_name(id));
     }
 
     /// Makes the directory of a new session for everyone to see.

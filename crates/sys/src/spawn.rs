@@ -41,23 +41,41 @@ impl Gated {
     /// # Errors
     /// If the exec, or something on the way to it, failed.
     pub fn open(self) -> Result<(), (i32, Step)> {
-        if let Err(errno) = rustix::io::write(&self.gate, b"!") {
-            return Err((errno.raw_os_error(), Step::Prepare));
+        match rustix::io::write(&self.gate, b"!") {
+            Ok(_) => self.failure().map_or(Ok(()), Err),
+            // It is gone; perhaps it could say why.
+            Err(errno) => Err(self.failure().unwrap_or((errno.raw_os_error(), Step::Prepare))),
         }
-        let mut word = [0; 8];
-        let got = loop {
-            match rustix::io::read(&self.report, &mut word) {
-                Err(rustix::io::Errno::INTR) => {}
-                got => break got.unwrap_or(0),
-            }
-        };
-        if got < word.len() {
-            return Ok(());
-        }
-        let errno = i32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
-        let step = [Step::Prepare, Step::Chdir].into_iter().find(|&step| step as u8 == word[4]);
-        Err((errno, step.unwrap_or(Step::Exec)))
     }
+
+    /// Closes the gate for good, and says why the process could not even wait there, if that is so.
+    #[must_use]
+    pub fn close(self) -> Option<io::Error> {
+        let Self { gate, report, .. } = self;
+        drop(gate);
+        failure(&report).map(|(errno, _)| io::Error::from_raw_os_error(errno))
+    }
+
+    fn failure(&self) -> Option<(i32, Step)> {
+        failure(&self.report)
+    }
+}
+
+/// Waits for the process's word: none once it has exec'd or ended without one.
+fn failure(report: &OwnedFd) -> Option<(i32, Step)> {
+    let mut word = [0; 8];
+    let got = loop {
+        match rustix::io::read(report, &mut word) {
+            Err(rustix::io::Errno::INTR) => {}
+            got => break got.unwrap_or(0),
+        }
+    };
+    if got < word.len() {
+        return None;
+    }
+    let errno = i32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
+    let step = [Step::Prepare, Step::Chdir].into_iter().find(|&step| step as u8 == word[4]);
+    Some((errno, step.unwrap_or(Step::Exec)))
 }
 
 /// What the process was doing when it failed before its exec.
@@ -94,9 +112,7 @@ pub fn gated(image: &Image, stdio: Stdio<'_>) -> io::Result<Gated> {
         // SAFETY: as above. Everything else is closed first, lifetime locks and our end of the gate included.
         unsafe {
             if !place(&wanted, &mut lifted) {
-                let failed = word(*libc::__errno_location(), Step::Prepare);
-                libc::write(report_out.as_raw_fd(), failed.as_ptr().cast(), failed.len());
-                libc::_exit(127);
+                give_up(report_out.as_raw_fd());
             }
             libc::fcntl(REPORT, libc::F_SETFD, libc::FD_CLOEXEC);
             libc::setsid();
@@ -125,7 +141,7 @@ pub fn gated(image: &Image, stdio: Stdio<'_>) -> io::Result<Gated> {
 /// # Errors
 /// If no process can be made.
 pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let pid = start(image, fds, true)?;
+    let (pid, report) = start(image, fds, true)?;
     let mut status = 0;
     // SAFETY: waits for the process that was just made; `status` outlives the call.
     while unsafe { libc::waitpid(pid, &raw mut status, 0) } == -1 {
@@ -134,7 +150,10 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
             return Err(error);
         }
     }
-    if status == 0 { Ok(()) } else { Err(io::Error::other("the helper could not be started")) }
+    match failure(&report) {
+        Some((errno, _)) => Err(io::Error::from_raw_os_error(errno)),
+        None => Ok(()),
+    }
 }
 
 /// Starts a helper of ours and holds it: in a session of its own, with the given descriptors as 3, 4, ... and no others.
@@ -142,7 +161,7 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
 /// # Errors
 /// If no process can be made.
 pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
-    let pid = start(image, fds, false)?;
+    let (pid, _) = start(image, fds, false)?;
     // Nobody but us reaps it, so the number is still its own.
     let pid = rustix::process::Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
     Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
@@ -182,7 +201,9 @@ pub fn become_image(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Error {
 /// Names the descriptors that an image was left with, where they are not 3, 4, ...
 const DESCRIPTORS: &str = "ABIDE_DESCRIPTORS";
 
-fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<i32> {
+/// Starts a helper: its pid, or that of the one that starts it, and where it says why it could not come up.
+fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<(i32, OwnedFd)> {
+    let (report, report_out) = pipe_with(PipeFlags::CLOEXEC)?;
     let null =
         rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, 0.into())?;
     let (argv, env) = (pointers(&image.argv), pointers(&image.env));
@@ -200,20 +221,34 @@ fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<i32> 
             if twice {
                 match libc::fork() {
                     0 => {}
-                    -1 => libc::_exit(1),
+                    -1 => give_up(report_out.as_raw_fd()),
                     _ => libc::_exit(0),
                 }
             }
             if !place(&wanted, &mut lifted) {
-                libc::_exit(127);
+                give_up(report_out.as_raw_fd());
             }
             fresh_signals();
             exec(image, &argv, &env);
             libc::_exit(127);
         }
     }
+    let failed = io::Error::last_os_error();
     restore(&mask);
-    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
+    if pid < 0 { Err(failed) } else { Ok((pid, report)) }
+}
+
+/// Says why it could not come up, and ends.
+///
+/// # Safety
+/// Only in a process that was just forked.
+unsafe fn give_up(report: RawFd) -> ! {
+    // SAFETY: plain calls on locals; errno belongs to this thread.
+    unsafe {
+        let failed = word(*libc::__errno_location(), Step::Prepare);
+        libc::write(report, failed.as_ptr().cast(), failed.len());
+        libc::_exit(127)
+    }
 }
 
 /// Moves the wanted descriptors to 0, 1, 2, ... and closes all others. False if there is no room for them.

@@ -9,6 +9,7 @@ use abide_core::evidence::frame::{body_from_line, body_to_line};
 use abide_core::evidence::{Body, ExecFailed, Guarded, Launched, Observer, Role, Size, Started};
 use abide_core::guard::{Guard, Orders};
 use abide_core::id::SessionId;
+use abide_core::identity::Identity;
 use abide_core::recording::{Kind, Start};
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::lock::{self, Holder};
@@ -85,8 +86,11 @@ fn launch(
     let waiters = dir.hold()?;
     let link = Link::new(&dir)?;
     let (gated, ends) = start(&image, launched.size, input)?;
-    let identity = truth.identify(gated.pid).map_err(|doubt| io::Error::other(doubt.says()))?;
-    let pidfd = truth.hold(&identity).map_err(|liveness| io::Error::other(liveness.says()))?;
+    let known = known(&truth, gated.pid);
+    let (gated, identity, pidfd) = match known {
+        Ok((identity, pidfd)) => (gated, identity, pidfd),
+        Err(error) => return Err(gated.close().unwrap_or(error)),
+    };
     launched.program = Some(identity);
     let timeout_at = launched.timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
     let command = launched.argv.first().cloned().unwrap_or_default();
@@ -115,6 +119,14 @@ fn launch(
         next_image: None,
     };
     Ok((keeper, (gated, command)))
+}
+
+/// The process at the gate, known and held.
+fn known(truth: &Truth, pid: u32) -> io::Result<(Identity, OwnedFd)> {
+    let unknown = |why: String| io::Error::other(format!("the process that was to run the program: {why}"));
+    let identity = truth.identify(pid).map_err(|doubt| unknown(doubt.says()))?;
+    let pidfd = truth.hold(&identity).map_err(|liveness| unknown(liveness.says()))?;
+    Ok((identity, pidfd))
 }
 
 impl Keeper {
