@@ -60,7 +60,7 @@ impl<'a> Waiting<'a> {
     /// How each of them stands now.
     pub(crate) fn look(&mut self) -> Vec<Session> {
         if let Some(home) = self.home {
-            self.watches.iter_mut().for_each(|watch| watch.look(self.truth, home));
+            self.watches.iter_mut().for_each(|watch| watch.look_again(self.truth, home));
         }
         self.watches.iter().map(|watch| watch.session.clone()).collect()
     }
@@ -79,7 +79,7 @@ impl<'a> Waiting<'a> {
         let mut at = 0;
         for (watch, count) in waiting.into_iter().zip(counts) {
             if rescan || ready[at..at + count].contains(&true) {
-                watch.look(self.truth, home);
+                watch.look_again(self.truth, home);
             }
             at += count;
         }
@@ -101,27 +101,26 @@ struct Watch {
 impl Watch {
     fn new(truth: &Truth, home: &Home, id: &SessionId) -> Self {
         // Opened before the question: what happens after the answer is not missed.
-        let dir = home.session(id).ok();
-        let evidence = dir.as_ref().and_then(|dir| dir.evidence().ok());
-        let held = dir.and_then(|dir| dir.waiting().ok());
-        let session = truth.of(home, id);
+        let evidence = home.session(id).ok().and_then(|dir| dir.evidence().ok());
         // Nobody waits for the end of what was removed before.
-        let evidence = evidence.filter(|_| session.evidence.closing.removing.is_none());
+        let removed = |file: &File| store::read_evidence(file).closing.removing.is_some();
+        Self::look(truth, home, id, evidence.filter(|file| !removed(file)))
+    }
+
+    /// Looks at the session, of which this evidence was opened when nobody had begun to remove it.
+    fn look(truth: &Truth, home: &Home, id: &SessionId, evidence: Option<File>) -> Self {
+        let held = home.session(id).ok().and_then(|dir| dir.waiting().ok());
+        let mut session = truth.of(home, id);
+        let gone = session.evidence.is_damaged() || session.evidence.closing.removing.is_some();
+        if let Some(known) = evidence.as_ref().filter(|_| gone).and_then(ended_before_removal) {
+            session = truth.of_held(id, known, None);
+        }
         let program = program_to_watch(truth, &session);
         Self { session, evidence, held, program }
     }
 
-    fn look(&mut self, truth: &Truth, home: &Home) {
-        let next = Self::new(truth, home, &self.session.id);
-        let evidence = self.evidence.take().or(next.evidence);
-        *self = Self { evidence, ..next };
-        let removed = self.session.evidence.closing.removing.is_some();
-        if let (true, Some(file)) =
-            (removed || !self.is_over() || self.session.evidence.is_damaged(), &self.evidence)
-            && let Some(evidence) = ended(file)
-        {
-            self.session = truth.of_held(&self.session.id, evidence, None);
-        }
+    fn look_again(&mut self, truth: &Truth, home: &Home) {
+        *self = Self::look(truth, home, &self.session.id, self.evidence.take());
     }
 
     /// The session has ended, or nothing that could happen would tell how.
@@ -143,9 +142,10 @@ fn program_to_watch(truth: &Truth, session: &Session) -> Option<OwnedFd> {
 }
 
 /// What was on record before the removal, if that is an end: who waited for it waited for that.
-fn ended(file: &File) -> Option<Evidence> {
+fn ended_before_removal(file: &File) -> Option<Evidence> {
     let mut evidence = store::read_evidence(file);
     let closing = &mut evidence.closing;
-    (closing.removing, closing.removed) = (None, None);
-    (closing.ended.is_some() || closing.exec_failed.is_some()).then_some(evidence)
+    let removed = closing.removing.take().is_some();
+    closing.removed = None;
+    (removed && (closing.ended.is_some() || closing.exec_failed.is_some())).then_some(evidence)
 }

@@ -1,7 +1,7 @@
 //! Sessions that are removed once they are over: by whoever has the code, or by the guard, and never too soon.
 
 use abide_testkit::deadline::until;
-use abide_testkit::{Ending, Running};
+use abide_testkit::{Ending, Running, Terminal};
 use rustix::process::Signal;
 
 use crate::common::{Life, World, agent, observer, outcome, waits};
@@ -26,6 +26,26 @@ fn whoever_waited_for_it_has_its_code_and_nothing_is_left() {
     }
     let failed = world.abide.run(&["run", "-d", "--rm", "--", "/no/such/program"]);
     assert_eq!((failed.code(), world.in_sessions().len()), (Some(127), 0), "{failed:?}");
+}
+
+#[test]
+fn an_attached_one_is_removed_when_its_end_was_shown_and_goes_on_when_it_is_left() {
+    let world = World::new();
+    let command = ["run", "--rm", "--name", "nightly", "--", &agent(), "print ready", "wait-line", "exit 6"];
+    let mut terminal = Terminal::start(&world.abide.command(&command));
+    terminal.until("ready");
+    terminal.type_in(b"\r");
+    assert_eq!((terminal.reap(), world.in_sessions().len()), (Ending::Exited(6), 0));
+    let mut terminal = Terminal::start(&world.abide.command(&command));
+    terminal.until("ready");
+    let life = world.observe(world.inspect("nightly")["id"].as_str().expect("an ID").to_owned());
+    terminal.type_in(b"\x1c\x1c");
+    assert_eq!((terminal.reap(), life.inspect()["status"].as_str()), (Ending::Exited(0), Some("running")));
+    let guard = life.helper("guard", None);
+    life.program.0.signal(Signal::KILL);
+    assert_eq!(world.wait(&life.id).0, Some(137));
+    guard.await_end();
+    assert_eq!(world.in_sessions(), [""; 0]);
 }
 
 #[test]
