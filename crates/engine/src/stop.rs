@@ -37,7 +37,14 @@ pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64)
         }
         None => end_it_here(truth, home, session, grace_ms)?,
     }
-    Ok(waiting.look().pop().unwrap_or_else(|| truth.of(home, &session.id)))
+    let stopped = waiting.look().pop().unwrap_or_else(|| truth.of(home, &session.id));
+    let abandoned = !stopped.seen.guard.is_alive() && !stopped.seen.host.is_alive();
+    if stopped.verdict.status.is_stoppable() && abandoned {
+        // Whoever was to do it has died over it.
+        end_it_here(truth, home, &stopped, grace_ms)?;
+        return Ok(truth.of(home, &session.id));
+    }
+    Ok(stopped)
 }
 
 /// Sends a signal to the program, and records it first.

@@ -15,7 +15,10 @@ const EXAMPLES: &str = "Examples:
 /// Remove sessions that are over, by age, number or size
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
-#[command(after_help = "Nothing that is active or unknown is ever removed. Without a limit: --older 7d.")]
+#[command(
+    after_help = "Nothing that is active or unknown is ever removed. Without a limit: --older 7d. What killed \
+    launches and removals left behind goes too, under the name of its directory, if it is provably nobody's."
+)]
 pub(crate) struct Args {
     /// Only say what would be removed
     #[arg(long)]

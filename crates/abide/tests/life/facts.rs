@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use abide_testkit::deadline::until;
 use abide_testkit::namespace::unshare;
 use abide_testkit::{Ending, Ran, Running};
 use rustix::process::Signal;
@@ -50,6 +51,8 @@ fn a_follower_sees_what_was_what_comes_and_what_goes() {
     }
     for life in [&old, &new] {
         let shown: Vec<_> = seen.iter().filter(|(session, ..)| *session == life.id).cloned().collect();
+        // The end may have been told from the slot, before the log had it.
+        until("its end is in the log", || !world.told(&life.id, "ended").is_empty());
         assert_eq!(shown, on_record(&world, &life.id), "each once, in the order of the file");
         assert_eq!(world.abide.run(&["rm", &life.id]).code(), Some(0));
         let gone = shown_until(&mut follower, "removed");

@@ -47,6 +47,20 @@ fn half_a_launch(world: &World, (fault, fact): (&str, &str)) -> (Running, Doomed
     (tracer, Doomed(Observer::of(guard)))
 }
 
+/// What a tracer started first.
+fn first_of(tracer: &Running) -> Observer {
+    let started =
+        std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", tracer.pid())).expect("procfs");
+    Observer::of(started.split_whitespace().next().expect("it started one").parse().expect("a pid"))
+}
+
+fn kill(processes: &[&Observer]) {
+    for process in processes {
+        process.signal(Signal::KILL);
+        process.await_end();
+    }
+}
+
 /// Whether the guard has been stopped; as it is traced, only its tracer knows.
 fn is_stopped(world: &World) -> bool {
     let calls = std::fs::read_to_string(world.home.around().join("calls")).unwrap_or_default();
@@ -72,13 +86,7 @@ fn a_launch_that_was_killed_half_way_is_never_shown_and_cleared_on_demand() {
     for (fault, fix) in [(GUARDED, &["doctor", "--fix"][..]), (LAUNCHED, &["gc"])] {
         let world = World::new();
         let (tracer, guard) = half_a_launch(&world, fault);
-        let children = format!("/proc/{0}/task/{0}/children", tracer.pid());
-        let launcher = std::fs::read_to_string(children).expect("procfs");
-        let launcher = launcher.split_whitespace().next().expect("a launcher").parse().expect("a pid");
-        for one in [&Observer::of(launcher), &guard.0] {
-            one.signal(Signal::KILL);
-            one.await_end();
-        }
+        kill(&[&first_of(&tracer), &guard.0]);
         drop(tracer);
         let there = world.in_sessions();
         assert!(there.len() == 1 && there[0].starts_with(".new-"), "{there:?}");
@@ -99,9 +107,14 @@ fn what_was_never_more_than_a_draft_or_is_no_session_any_more_is_cleared() {
     let sessions = world.home.path().join("sessions");
     let scene = |name: &str| Scene::new(&world.home.path(), name);
     let _guarded = scene("guarded0").guarded(&dead());
-    for (from, to) in [("guarded0", ".new-guarded0"), (&id, &format!(".gone-{id}"))] {
-        std::fs::rename(sessions.join(from), sessions.join(to)).expect("it is there");
-    }
+    std::fs::rename(sessions.join("guarded0"), sessions.join(".new-guarded0")).expect("it is there");
+    // A removal that is killed as soon as the session has lost its name.
+    let stop = ["-e", "trace=renameat2", "-e", "inject=renameat2:signal=STOP"];
+    let mut removal = traced(&world.abide.command(&["rm", &id]), &stop, &world.home.around().join("calls"));
+    let removal = Running::start(removal.stderr(Stdio::null()));
+    until("the session has lost its name", || !world.in_sessions().contains(&id));
+    kill(&[&first_of(&removal)]);
+    drop(removal);
     std::fs::create_dir(sessions.join(".new-nothing0")).expect("there is room");
     let mut told_before = told(&world, &[]);
     told_before.sort();
