@@ -4,6 +4,7 @@ mod about;
 mod attach;
 mod demo;
 mod doctor;
+mod facts;
 mod gc;
 mod inspect;
 mod logs;
@@ -161,6 +162,7 @@ verbs! {
     "signal" signal Signal,
     "attach" attach Attach,
     "logs" logs Logs,
+    "events" facts Facts,
     "snapshot" snapshot Snapshot,
     "ls" ls Ls,
     "inspect" inspect Inspect,

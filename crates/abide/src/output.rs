@@ -64,6 +64,12 @@ impl Output {
         self.put(bytes)
     }
 
+    /// Passes on the very bytes of somebody's errors, if anyone reads them.
+    pub(crate) fn raw_errors(&self, bytes: &[u8]) {
+        let mut stderr = io::stderr().lock();
+        let _ = stderr.write_all(bytes).and_then(|()| stderr.flush());
+    }
+
     /// Whether anybody still reads.
     pub(crate) const fn has_reader(&self) -> bool {
         !self.reader_left

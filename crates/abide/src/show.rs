@@ -2,6 +2,7 @@
 //! Knows nothing of files or processes.
 
 pub(crate) mod doctor;
+pub(crate) mod fact;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod page;

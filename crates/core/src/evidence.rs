@@ -1,16 +1,17 @@
 //! The facts: what was witnessed, by whom, when. Only facts are stored; every status is derived from them.
-//! `end` has those of an end; `frame` knows their stored form, `fold` what a verdict needs of them.
+//! `ending` is how a program ended, `frame` their stored form, `says` their words, `fold` what a verdict needs of them.
 
-mod end;
+mod ending;
 pub mod fold;
 pub mod frame;
+mod says;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use end::{Cause, Ended, How, Observer, Outcome, Resources, Survivor};
+pub use ending::{Cause, Ended, How, Observer, Outcome, Resources, Survivor};
 
 use crate::identity::{FileId, Identity};
 use crate::moment::Moment;
@@ -180,6 +181,15 @@ pub struct Launched {
     /// The adapter that the command belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What was handed to the program as its input; none for a terminal, or for nothing to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// The session is to be removed once it is over and its outcome is on record.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub remove: bool,
+    /// All that was known before the exec was on the disk before it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub durable: bool,
 }
 
 /// A terminal's size in cells.

@@ -9,6 +9,8 @@ pub struct Orders {
     /// The signals that ask the program to end, politest first; `KILL` follows by itself.
     pub asking: Vec<i32>,
     pub timeout_at: Option<u64>,
+    /// The session is to be removed once it is over.
+    pub remove: bool,
 }
 
 /// What happened.
@@ -43,8 +45,10 @@ pub enum Effect {
     CountTree,
     /// Come back at this time at the latest.
     WakeAt(u64),
-    /// All is done.
+    /// The end is on record and nothing is left to do about it: let everyone know.
     Finish,
+    /// Remove the session.
+    Remove,
 }
 
 const TERM: i32 = 15;
@@ -53,6 +57,10 @@ const KILL: i32 = 9;
 const SWEEP_MS: u64 = 2_000;
 /// How long to wait before writing the outcome is tried again.
 const RETRY_MS: u64 = 250;
+/// How long the kernel is given to remove a killed process before it is killed once more.
+const KILL_AGAIN_MS: u64 = 1_000;
+/// How long a session that is to be removed can still be asked how it ended: whoever was just told its ID asks in time.
+const LINGER_MS: u64 = 5_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -75,6 +83,10 @@ enum Phase {
     /// The program is gone; what is left of its tree was sent this signal.
     Sweeping {
         signal: i32,
+        until: u64,
+    },
+    /// All is done but the removal.
+    Lingering {
         until: u64,
     },
     Done,
@@ -102,7 +114,7 @@ impl Guard {
             Phase::Running => self.orders.timeout_at,
             Phase::Stopping { next_at, .. } => Some(next_at),
             Phase::Recording { retry_at, .. } => retry_at,
-            Phase::Sweeping { until, .. } => Some(until),
+            Phase::Sweeping { until, .. } | Phase::Lingering { until } => Some(until),
             Phase::Draining { .. } | Phase::Done => None,
         }
     }
@@ -123,7 +135,11 @@ impl Guard {
     pub fn is_ending(&self) -> bool {
         match self.phase {
             Phase::Running | Phase::Stopping { .. } => false,
-            Phase::Draining { .. } | Phase::Recording { .. } | Phase::Sweeping { .. } | Phase::Done => true,
+            Phase::Draining { .. }
+            | Phase::Recording { .. }
+            | Phase::Sweeping { .. }
+            | Phase::Lingering { .. }
+            | Phase::Done => true,
         }
     }
 
@@ -163,13 +179,16 @@ impl Guard {
             }
             (Phase::Recording { .. }, Input::EndRecorded { done: true }) => match self.cause {
                 Some(_) => sweep(now, TERM),
-                None => (Phase::Done, vec![Effect::Finish]),
+                None => self.finish(now),
             },
-            (Phase::Sweeping { .. }, Input::TreeEmpty) => (Phase::Done, vec![Effect::Finish]),
+            (Phase::Sweeping { .. }, Input::TreeEmpty) => self.finish(now),
             (Phase::Sweeping { signal, until }, Input::Woke) if until <= now => match signal {
                 TERM => sweep(now, KILL),
-                _ => (Phase::Done, vec![Effect::Finish]),
+                _ => self.finish(now),
             },
+            // Whoever asks now has no more need of it.
+            (Phase::Lingering { .. }, Input::StopAsked { .. }) => (Phase::Done, vec![Effect::Remove]),
+            (Phase::Lingering { until }, Input::Woke) if until <= now => (Phase::Done, vec![Effect::Remove]),
             (
                 _,
                 Input::StopAsked { .. }
@@ -187,9 +206,18 @@ impl Guard {
     /// The next step of the ladder: the polite signals in turn, then the kill, again and again.
     fn ask(&self, now: u64, asked: usize, grace_ms: u64) -> (Phase, Vec<Effect>) {
         let signal = self.orders.asking.get(asked).copied().unwrap_or(KILL);
-        let next_at = now.saturating_add(grace_ms);
+        let patience = if signal == KILL { grace_ms.max(KILL_AGAIN_MS) } else { grace_ms };
+        let next_at = now.saturating_add(patience);
         let effects = vec![Effect::SignalProgram(signal), Effect::WakeAt(next_at)];
         (Phase::Stopping { asked: asked.saturating_add(1), grace_ms, next_at }, effects)
+    }
+
+    fn finish(&self, now: u64) -> (Phase, Vec<Effect>) {
+        if !self.orders.remove {
+            return (Phase::Done, vec![Effect::Finish]);
+        }
+        let until = now.saturating_add(LINGER_MS);
+        (Phase::Lingering { until }, vec![Effect::Finish, Effect::WakeAt(until)])
     }
 
     fn record(&self, how: How, resources: Option<Resources>) -> (Phase, Vec<Effect>) {
@@ -263,6 +291,7 @@ mod tests {
             Effect::CountTree => "count".to_owned(),
             Effect::WakeAt(at) => format!("wake:{at}"),
             Effect::Finish => "finish".to_owned(),
+            Effect::Remove => "remove".to_owned(),
         }
     }
 
@@ -273,7 +302,7 @@ mod tests {
     }
 
     fn plain() -> Orders {
-        Orders { asking: vec![TERM], timeout_at: None }
+        Orders { asking: vec![TERM], timeout_at: None, remove: false }
     }
 
     #[test]
@@ -301,6 +330,33 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_is_to_be_removed_is_kept_until_nobody_can_miss_its_end() {
+        let over = [(1, ended(EXIT_0)), (2, Input::Drained), (3, Input::EndRecorded { done: true })];
+        let told = ["drain", "record:Exited { code: 0 }:None", "finish", "wake:5003"];
+        let orders = || Orders { remove: true, ..plain() };
+        let check = |then: &[(u64, Input)], expected: &[&str]| {
+            check(orders(), &[&over, then].concat(), &[&told, expected].concat());
+        };
+        check(&[(5002, Input::Woke)], &[]);
+        check(&[(5003, Input::Woke), (5004, Input::Woke)], &["remove"]);
+        check(&[(4, Input::StopAsked { grace_ms: 9 })], &["remove"]);
+    }
+
+    #[test]
+    fn a_session_whose_end_is_not_on_record_is_not_removed() {
+        check(
+            Orders { remove: true, ..plain() },
+            &[
+                (1, ended(EXIT_0)),
+                (2, Input::Drained),
+                (3, Input::EndRecorded { done: false }),
+                (9_999, Input::Drained),
+            ],
+            &["drain", "record:Exited { code: 0 }:None", "wake:253"],
+        );
+    }
+
+    #[test]
     fn stop_escalates_to_kill_after_the_grace_and_sweeps_the_tree() {
         let killed = How::Signaled { signal: 9, core: false };
         check(
@@ -319,7 +375,7 @@ mod tests {
                 "program:15",
                 "wake:110",
                 "program:9",
-                "wake:210",
+                "wake:1110",
                 "drain",
                 "record:Signaled { signal: 9, core: false }:Some(Asked)",
                 "tree:15",
@@ -336,9 +392,9 @@ mod tests {
     #[test]
     fn a_polite_signal_comes_before_term() {
         check(
-            Orders { asking: vec![2, TERM], timeout_at: None },
+            Orders { asking: vec![2, TERM], timeout_at: None, remove: false },
             &[(0, Input::StopAsked { grace_ms: 10 }), (10, Input::Woke), (20, Input::Woke)],
-            &["program:2", "wake:10", "program:15", "wake:20", "program:9", "wake:30"],
+            &["program:2", "wake:10", "program:15", "wake:20", "program:9", "wake:1020"],
         );
     }
 
@@ -351,14 +407,14 @@ mod tests {
                 (5, Input::StopAsked { grace_ms: 10 }),
                 (15, Input::Woke),
             ],
-            &["program:15", "wake:10000", "wake:15", "program:9", "wake:25"],
+            &["program:15", "wake:10000", "wake:15", "program:9", "wake:1015"],
         );
     }
 
     #[test]
     fn time_being_up_is_a_stop_with_its_own_cause() {
         check(
-            Orders { asking: vec![TERM], timeout_at: Some(100) },
+            Orders { asking: vec![TERM], timeout_at: Some(100), remove: false },
             &[(99, Input::Woke), (100, Input::Woke), (101, ended(EXIT_0)), (102, Input::Drained)],
             &["program:15", "wake:2100", "drain", "record:Exited { code: 0 }:Some(Timeout)"],
         );

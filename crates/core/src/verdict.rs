@@ -372,26 +372,19 @@ fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
     let (beginning, closing, helpers) = (&evidence.beginning, &evidence.closing, &evidence.helpers);
     let mut grounds = Vec::new();
     let mut cite = |ground: Option<(u64, Ground)>| grounds.extend(ground);
-    cite(ground(&beginning.launched, "launched", |b| format!("launched {}", b.argv.join(" "))));
-    cite(ground(&beginning.adopted, "adopted", |b| format!("adopted process {}", b.program.pid)));
-    cite(ground(&helpers.guarded, "guarded", |b| format!("guard {} took over", b.guard.pid)));
-    cite(ground(&helpers.hosted, "hosted", |b| {
-        format!("host {} of generation {}", b.host.pid, b.generation)
-    }));
-    cite(ground(&beginning.started, "started", |b| format!("program {} runs {}", b.program.pid, b.image)));
-    cite(ground(&beginning.image, "image_changed", |b| format!("the program became {}", b.image)));
-    let turn = &evidence.work.turn;
-    let open = if evidence.work.turn_closed { &None } else { turn };
-    cite(ground(open, "turn_opened", |b| format!("turn {} was opened and is not closed", b.turn)));
-    cite(ground(&closing.stop_asked, "stop_asked", |b| format!("{} asked it to stop", b.by)));
-    cite(ground(&closing.exec_failed, "exec_failed", |b| {
-        format!("exec of {} failed with errno {}", b.path, b.errno)
-    }));
+    cite(ground(&beginning.launched, "launched", |b| b.says()));
+    cite(ground(&beginning.adopted, "adopted", |b| b.says()));
+    cite(ground(&helpers.guarded, "guarded", |b| b.says()));
+    cite(ground(&helpers.hosted, "hosted", |b| b.says()));
+    cite(ground(&beginning.started, "started", |b| b.says()));
+    cite(ground(&beginning.image, "image_changed", |b| b.says()));
+    let open = if evidence.work.turn_closed { &None } else { &evidence.work.turn };
+    cite(ground(open, "turn_opened", |b| b.says()));
+    cite(ground(&closing.stop_asked, "stop_asked", |b| b.says()));
+    cite(ground(&closing.exec_failed, "exec_failed", |b| b.says()));
     cite(ground(&closing.ended, "ended", |b| b.outcome.says()));
     cite(ground(&closing.sealed, "sealed", |b| b.says()));
-    cite(ground(&evidence.work.declared, "declared", |b| {
-        format!("declared {}, exit code {}", b.status, b.exit_code)
-    }));
+    cite(ground(&evidence.work.declared, "declared", |b| b.says()));
     cite(ground(&closing.removing, "removing", |()| "removal began".to_owned()));
     cite(ground(&closing.removed, "removed", |()| "removed".to_owned()));
     grounds.sort_by_key(|&(order, _)| order);

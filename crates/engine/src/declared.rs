@@ -44,5 +44,5 @@ pub(crate) fn declare(
     let failed = |e: std::io::Error| Failure::io("record the result of session", id, &e).about(id.as_str());
     let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
     let mut pen = dir.write(Role::Client, truth.now().boot).map_err(failed)?;
-    pen.add(truth.now().at, Body::Declared(word)).map_err(failed)
+    pen.add(truth.now().at, Body::Declared(word)).and_then(|()| pen.sync()).map_err(failed)
 }

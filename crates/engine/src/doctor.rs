@@ -1,5 +1,5 @@
 //! What can be wrong with this machine, this home and its sessions, each with the way out.
-//! Looks only; `--fix` seals, through `seal` alone, and removes empty cgroups.
+//! Looks only; `--fix` seals, through `seal` alone, and clears away what is nobody's: leftovers and empty cgroups.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use abide_core::identity::Liveness;
 use abide_core::place::{Place, Stays};
 use abide_sys::cgroup::Cgroup;
 
-use crate::{Sealing, Session, Sessions, Truth, place};
+use crate::{Owner, Sealing, Session, Sessions, Truth, place};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +58,7 @@ pub fn examine(home: &Path, fix: bool) -> Result<Vec<Check>, Failure> {
     checks.extend([cgroup(), logout()]);
     if let Ok(sessions) = &opened {
         checks.extend(each_session(sessions, fix)?);
+        checks.extend(leftovers(sessions, fix)?);
     }
     Ok(checks)
 }
@@ -205,6 +206,30 @@ fn sealed(sessions: &Sessions, session: &Session) -> Check {
         Err(failure) => failed("seal", &failure, "abide doctor --fix"),
     };
     check.about(id)
+}
+
+/// What killed launches and removals left behind.
+fn leftovers(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
+    let name = "leftover";
+    let mut checks = Vec::new();
+    if fix {
+        checks.extend(sessions.clear_leftovers()?.into_iter().map(|cleared| match cleared.failure {
+            None => Check {
+                health: Health::Mended,
+                ..good(name, format!("{} removed: it was nobody's", cleared.id))
+            },
+            Some(failure) => failed(name, &failure, "abide doctor --fix"),
+        }));
+    }
+    let unclear = "it stays until that can be told; look again after a reboot";
+    checks.extend(sessions.leftovers()?.into_iter().filter_map(|(leftover, owner)| match owner {
+        Owner::Nobody(why) => {
+            Some(weak(name, &format!("{leftover} is nobody's: {why}"), "abide doctor --fix"))
+        }
+        Owner::Unclear(why) => Some(weak(name, &format!("{leftover} may be somebody's: {why}"), unclear)),
+        Owner::Somebody => None,
+    }));
+    Ok(checks)
 }
 
 impl Check {

@@ -27,6 +27,7 @@ use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
 use abide_sys::{clock, pty, reap, tty};
 
+use crate::act::collect;
 use crate::place::{self, tree};
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
@@ -322,6 +323,14 @@ impl Keeper {
                 // A byte that nobody takes away wakes every waiter, those that come late included.
                 let _ = self.waiters.write(b"!");
                 self.leave_cgroup();
+                // Nobody waits for this, and no host may be there to do it.
+                let _ = self.dir.flush();
+                None
+            }
+            Effect::Remove => {
+                if let Err(failure) = collect::remove_kept(&self.truth, &self.dir) {
+                    self.note(Body::Noted(Noted { text: failure.message }));
+                }
                 None
             }
         }
@@ -414,5 +423,7 @@ impl Keeper {
     /// A fact that may be missed: if it cannot be written, the session goes on all the same.
     fn note(&mut self, body: Body) {
         let _ = self.evidence.add(clock::now(), body);
+        // The host sees to it that it reaches the disk.
+        self.link.nudge();
     }
 }

@@ -63,9 +63,17 @@ struct Host {
     generation: u32,
     follow: Follow,
     clients: Clients,
-    flush_at: Option<u64>,
+    flushing: Flushing,
     publisher: Publisher,
     going: bool,
+}
+
+/// What of the session is to be flushed to the disk.
+#[derive(Default)]
+struct Flushing {
+    at: Option<u64>,
+    /// The names that lead to the session's files are on the disk.
+    settled: bool,
 }
 
 impl Host {
@@ -102,7 +110,7 @@ impl Host {
             follow: Follow::new(&dir)?,
             dir,
             clients: Clients::new(generation),
-            flush_at: None,
+            flushing: Flushing::default(),
             publisher: Publisher::new(generation),
             going: false,
         })
@@ -119,7 +127,7 @@ impl Host {
             ];
             interests.extend(self.clients.interests());
             let now = clock::now().boot;
-            let wake_at = self.flush_at.into_iter().chain(self.publisher.wake_at()).min();
+            let wake_at = self.flushing.at.into_iter().chain(self.publisher.wake_at()).min();
             let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };
             let ready = poll::wait(&interests, timeout);
             let (ours, theirs) = ready.split_at(4);
@@ -133,6 +141,10 @@ impl Host {
             self.send_on();
             sock::hush(&self.bell);
             self.follow_on();
+            // A fact may have been written of which the recording knows nothing.
+            if ours[2].read && self.flushing.at.is_none() {
+                self.flushing.at = Some(clock::now().boot.saturating_add(FLUSH_MS));
+            }
             for wish in self.clients.heed(&theirs) {
                 self.grant(wish);
             }
@@ -143,8 +155,7 @@ impl Host {
             self.publisher.publish(clock::now().boot, self.follow.screen(), &self.dir);
         }
         self.follow.keep(&self.dir, keyframes::AT_THE_END);
-        self.follow.flush();
-        let _ = self.evidence.sync();
+        self.flush();
     }
 
     fn heed_signals(&mut self) {
@@ -236,8 +247,8 @@ impl Host {
             self.tell_guard(&answer);
         }
         self.follow.keep(&self.dir, keyframes::EVERY);
-        if read && self.flush_at.is_none() {
-            self.flush_at = Some(clock::now().boot.saturating_add(FLUSH_MS));
+        if read && self.flushing.at.is_none() {
+            self.flushing.at = Some(clock::now().boot.saturating_add(FLUSH_MS));
         }
     }
 
@@ -285,13 +296,22 @@ impl Host {
 
     fn flush_if_due(&mut self) {
         let now = clock::now().boot;
-        if self.flush_at.is_none_or(|at| at > now) {
+        if self.flushing.at.is_none_or(|at| at > now) {
             return;
         }
-        self.flush_at = None;
+        self.flushing.at = None;
+        self.flush();
+    }
+
+    /// A disk that fails is met again by the guard's next write.
+    fn flush(&mut self) {
         self.follow.flush();
-        // The evidence is small; what it waits for is the same disk.
-        let _ = self.evidence.sync();
+        if self.flushing.settled {
+            // The evidence is small; what it waits for is the same disk.
+            let _ = self.evidence.sync();
+        } else {
+            self.flushing.settled = self.dir.flush().is_ok();
+        }
     }
 
     fn evidence_note(&mut self, text: &str) {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use abide_core::evidence::frame::body_to_line;
@@ -32,6 +33,21 @@ pub struct Request {
     /// The terminal's size; none for pipes instead of a terminal.
     pub size: Option<Size>,
     pub timeout_ms: Option<u64>,
+    /// Where a program on pipes reads from.
+    pub input: Input,
+    /// Remove the session once it is over and its outcome is on record.
+    pub remove: bool,
+    /// Have all that is known on the disk before the program runs.
+    pub durable: bool,
+}
+
+/// What a program on pipes reads from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing: its input is at its end from the beginning.
+    Nothing,
+    /// The launcher's own input itself, from where it stands. The launcher lets go of it.
+    Ours,
 }
 
 /// More of the arguments is not recorded.
@@ -44,28 +60,36 @@ pub(crate) fn launch(truth: &Truth, home: &Home, request: Request) -> Result<Ses
             .hint("name one that exists with --cwd; nothing was started"));
     }
     let id = new_id()?;
-    let launched = describe(truth, &id, &request);
+    let input = open_input(request.input).map_err(|e| Failure::io("hand over", &"standard input", &e))?;
+    let launched = Launched { stdin: kind_of(request.input, &input), ..describe(truth, &id, &request) };
+    if request.durable {
+        home.flush()
+            .map_err(|e| Failure::io("flush", &home.path().display(), &e).hint("nothing was started"))?;
+    }
     let names = request.name.as_ref().map(|name| names::reserve(truth, home, name, &id)).transpose()?;
     let dir = home.draft(&id)?;
-    let answer = start_guard(home, &dir, &launched, request, names.as_ref());
+    let held = [names.as_ref().map(AsFd::as_fd), Some(input.as_fd())];
+    let answer = start_guard(home, &dir, &launched, request, held);
     match answer {
         Ok(Answer::Published) => Ok(truth.of(home, &id)),
         Ok(Answer::Refused(message)) => {
-            discard(home, &id);
+            discard(home, &id, &dir);
             Err(Failure::new(Code::Internal, format!("session {id} could not be launched: {message}"))
                 .about(id.as_str())
                 .hint("nothing was started"))
         }
         Err(error) => {
-            discard(home, &id);
-            Err(Failure::io("start a guard for session", &id, &error).about(id.as_str()))
+            discard(home, &id, &dir);
+            Err(Failure::io("start a guard for session", &id, &error)
+                .about(id.as_str())
+                .hint("nothing was started"))
         }
     }
 }
 
 /// Leaves nothing of a launch that came to nothing.
-fn discard(home: &Home, id: &SessionId) {
-    home.discard(id);
+fn discard(home: &Home, id: &SessionId, dir: &store::SessionDir) {
+    home.discard(id, dir);
     place::discard(id);
 }
 
@@ -80,7 +104,7 @@ fn start_guard(
     dir: &store::SessionDir,
     launched: &Launched,
     mut request: Request,
-    names: Option<&File>,
+    [names, input]: [Option<BorrowedFd<'_>>; 2],
 ) -> io::Result<Answer> {
     let id = launched.id.as_str();
     let session_dir = home.session_path(id);
@@ -107,17 +131,38 @@ fn start_guard(
         cwd: c"/".to_owned(),
     };
     // The guard holds the lock on the names too, so that our death gives the name to nobody else.
-    let names = names.map_or(parcel.as_fd(), AsFd::as_fd);
-    let fds = [parcel.as_fd(), report.as_fd(), home.sessions_dir().as_fd(), dir.dir().as_fd(), names];
+    let names = names.unwrap_or(parcel.as_fd());
+    let input = input.unwrap_or(parcel.as_fd());
+    let fds = [parcel.as_fd(), report.as_fd(), home.sessions_dir().as_fd(), dir.dir().as_fd(), names, input];
     spawn::detached(&image, &fds)?;
     drop(report);
     let mut said = String::new();
     File::from(answer).read_to_string(&mut said)?;
     Ok(match said.as_str() {
         guard::PUBLISHED => Answer::Published,
-        "" => Answer::Refused("its guard died".to_owned()),
+        "" => Answer::Refused("its guard died before it could say why".to_owned()),
         message => Answer::Refused(message.to_owned()),
     })
+}
+
+/// What the program is to read from.
+fn open_input(input: Input) -> io::Result<OwnedFd> {
+    match input {
+        Input::Nothing => Ok(File::open("/dev/null")?.into()),
+        Input::Ours => spawn::give_up_input(),
+    }
+}
+
+/// What kind of thing was handed to the program as its input.
+fn kind_of(input: Input, fd: &OwnedFd) -> Option<String> {
+    let kind = File::from(fd.try_clone().ok()?).metadata().ok()?.file_type();
+    let name = match kind {
+        kind if kind.is_file() => "file",
+        kind if kind.is_fifo() => "pipe",
+        kind if kind.is_socket() => "socket",
+        _ => "device",
+    };
+    (input == Input::Ours).then(|| name.to_owned())
 }
 
 fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
@@ -151,6 +196,9 @@ fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
         program: None,
         timeout_ms: request.timeout_ms,
         agent: None,
+        stdin: None,
+        remove: request.remove,
+        durable: request.durable,
     }
 }
 

@@ -1,10 +1,10 @@
 //! The shell around the core, behind one door: `Sessions`. Fronts know nothing else of it.
 
+mod act;
 mod client;
-mod collect;
 pub mod declared;
 pub mod doctor;
-mod drill;
+mod facts;
 mod find;
 mod guard;
 mod host;
@@ -12,36 +12,37 @@ pub mod launch;
 mod names;
 pub mod place;
 pub mod recording;
-mod seal;
+mod session;
 mod spill;
-mod stop;
 pub mod store;
 mod truth;
-mod upgrade;
 mod wait;
 
 use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
-use abide_core::evidence::{Declared, Size, Survivor};
+use abide_core::evidence::{Declared, Survivor};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
 use abide_core::verdict::Now;
-use abide_core::verdict::{Ground, because};
 
 pub use abide_sys::signal as signals;
+pub use act::collect::{Collected, Limits};
+pub use act::drill::Target;
+pub use act::leftover::Owner;
+pub use act::seal::Sealing;
+pub use act::upgrade::Upgraded;
 pub use client::attach::{Attaching, Left};
-pub use collect::{Collected, Limits};
-pub use drill::Target;
+pub use facts::{Wanted, Witnessed};
 pub use host::View;
 pub use launch::Request;
 pub use recording::logs::Shown;
 pub use recording::snapshot::{Snapshot, Source};
-pub use seal::Sealing;
 pub use truth::{Features, Session, Truth};
-pub use upgrade::Upgraded;
-pub use wait::Until;
+pub use wait::{Until, Waiting};
 
+use act::{collect, drill, leftover, seal, stop, upgrade};
 use store::Home;
 
 /// If this process was started to serve a session, does so, and says whether it could. Before anything else:
@@ -133,8 +134,13 @@ impl Sessions {
     /// Waits for the end of sessions, for so many ms at most, and says how each stands then.
     #[must_use]
     pub fn wait(&self, ids: &[SessionId], until: Until, cap_ms: Option<u64>) -> Vec<Session> {
-        let home = self.home.as_ref();
-        home.map_or_else(Vec::new, |home| wait::wait(&self.truth, home, ids, until, cap_ms))
+        self.watch(ids).wait(until, cap_ms)
+    }
+
+    /// Begins to wait for sessions: from now on the end of none of them is missed.
+    #[must_use]
+    pub fn watch(&self, ids: &[SessionId]) -> Waiting<'_> {
+        Waiting::new(&self.truth, self.home.as_ref(), ids)
     }
 
     /// Ends a session: asks, then insists after the grace. Returns once the end of its program is proved.
@@ -155,14 +161,43 @@ impl Sessions {
         collect::remove(&self.truth, home, session, force)
     }
 
+    /// Removes a session that was to be removed once it is over: only if its outcome is on record, and if nobody else
+    /// has removed it.
+    ///
+    /// # Errors
+    /// If its files cannot be removed.
+    pub fn remove_ended(&self, session: &Session) -> Result<(), Failure> {
+        collect::remove_ended(&self.truth, self.home_of(session)?, &session.id)
+    }
+
     /// Removes what the limits leave no room for; with `dry`, only says what.
     ///
     /// # Errors
     /// If the home cannot be listed.
     pub fn collect(&self, limits: Limits, dry: bool) -> Result<Vec<Collected>, Failure> {
-        let sessions = self.list()?;
-        let home = self.home.as_ref();
-        Ok(home.map_or_else(Vec::new, |home| collect::collect(&self.truth, home, sessions, limits, dry)))
+        let Some(home) = &self.home else {
+            return Ok(Vec::new());
+        };
+        let mut collected = collect::collect(&self.truth, home, self.list()?, limits, dry);
+        collected.extend(leftover::clear(&self.truth, home, dry)?);
+        Ok(collected)
+    }
+
+    /// What killed launches and removals left behind, by the names of the directories, and whose each is.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn leftovers(&self) -> Result<Vec<(String, Owner)>, Failure> {
+        let found = self.home.as_ref().map_or(Ok(Vec::new()), |home| leftover::list(&self.truth, home))?;
+        Ok(found.into_iter().map(|(leftover, owner)| (leftover.name(), owner)).collect())
+    }
+
+    /// Removes what killed launches and removals left behind and is provably nobody's.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn clear_leftovers(&self) -> Result<Vec<Collected>, Failure> {
+        self.home.as_ref().map_or(Ok(Vec::new()), |home| leftover::clear(&self.truth, home, false))
     }
 
     /// Makes sessions go on as this executable. No program is disturbed, no wait or attached terminal ends.
@@ -208,6 +243,36 @@ impl Sessions {
     ) -> Result<(), Failure> {
         let home = self.home_of(session)?;
         recording::logs::logs(&self.truth, home, session, follow, shown)
+    }
+
+    /// Gives every fact of sessions, in order.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn facts(&self, wanted: &Wanted, given: &mut impl FnMut(Witnessed) -> bool) -> Result<(), Failure> {
+        self.home.as_ref().map_or(Ok(()), |home| facts::recorded(home, wanted, given))
+    }
+
+    /// The same, and then every fact that comes, as long as anybody reads what they are written to.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn follow_facts(
+        &self,
+        wanted: Wanted,
+        reader: BorrowedFd<'_>,
+        given: &mut impl FnMut(Witnessed) -> bool,
+    ) -> Result<(), Failure> {
+        if let Some(home) = &self.home {
+            return facts::follow(home, wanted, reader, given);
+        }
+        // The first session makes the home.
+        while facts::await_home(reader) {
+            if let Some(home) = Home::open(&self.path)? {
+                return facts::follow(&home, wanted, reader, given);
+            }
+        }
+        Ok(())
     }
 
     /// The screen of a session: from its host, or replayed where there is none or it does not answer.
@@ -312,78 +377,4 @@ fn ask_all(truth: &Truth, home: &Home, ids: &[SessionId]) -> Vec<Session> {
         }
         sessions
     })
-}
-
-impl Session {
-    /// The proof of the verdict.
-    #[must_use]
-    pub fn because(&self) -> Vec<Ground> {
-        because(self.verdict.rule, &self.evidence, &self.seen, self.asked)
-    }
-
-    /// The terminal's size at the launch; of a program on pipes, what a terminal usually has.
-    #[must_use]
-    pub fn size(&self) -> Size {
-        let launched = self.evidence.beginning.launched.as_ref();
-        launched.and_then(|told| told.body.size).unwrap_or(Size { cols: 80, rows: 24 })
-    }
-
-    /// It has ended, or nothing that can still happen would tell how.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.verdict.status.is_terminal() || self.is_beyond_telling()
-    }
-
-    /// It has not ended as far as anyone knows, and nothing that can still happen would tell.
-    #[must_use]
-    pub fn is_beyond_telling(&self) -> bool {
-        self.verdict.rule.is_beyond_telling(&self.evidence)
-    }
-
-    /// Its program or its agent is alive, or a living guard or host still works for it.
-    #[must_use]
-    pub fn is_provably_alive(&self) -> bool {
-        let seen = [self.seen.program, self.seen.owner, self.seen.guard, self.seen.host];
-        self.verdict.status.is_active() && seen.iter().any(|one| one.is_alive())
-    }
-
-    /// The name that a person gave it.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        let beginning = &self.evidence.beginning;
-        let launched = beginning.launched.as_ref().and_then(|told| told.body.name.as_deref());
-        launched.or_else(|| beginning.adopted.as_ref().and_then(|told| told.body.name.as_deref()))
-    }
-
-    /// The wall time of its end; where nobody saw that, of the last sign of life.
-    #[must_use]
-    pub fn ended_at(&self) -> i64 {
-        let closing = &self.evidence.closing;
-        let ended = closing.ended.as_ref().map(|told| told.at.wall);
-        let failed = || closing.exec_failed.as_ref().map(|told| told.at.wall);
-        let last = || self.evidence.record.last.as_ref().map(|told| told.at.wall);
-        ended.or_else(failed).or_else(last).unwrap_or_else(|| self.launched_at())
-    }
-
-    /// Orders sessions by their launch: those of this boot by its clock, which nobody can set, after all others.
-    fn recency(&self, now: Now) -> (bool, i64) {
-        let beginning = &self.evidence.beginning;
-        let launched =
-            beginning.launched.as_ref().map(|told| (now.shares_clock(&self.evidence, told), told.at));
-        let adopted =
-            || beginning.adopted.as_ref().map(|told| (now.shares_clock(&self.evidence, told), told.at));
-        match launched.or_else(adopted) {
-            Some((true, at)) => (true, at.boot.cast_signed()),
-            Some((false, at)) => (false, at.wall),
-            None => (false, 0),
-        }
-    }
-
-    /// The wall time at which it came to be; zero if that cannot be read.
-    #[must_use]
-    pub fn launched_at(&self) -> i64 {
-        let beginning = &self.evidence.beginning;
-        let launched = beginning.launched.as_ref().map(|told| told.at.wall);
-        launched.or_else(|| beginning.adopted.as_ref().map(|told| told.at.wall)).unwrap_or(0)
-    }
 }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
-use abide_sys::disk::{PrivateDir, Untrusted};
+use abide_sys::disk::{self, PrivateDir, Untrusted};
 
+pub(crate) use log::read_evidence;
 pub use log::{Reading, Writer};
 pub use session::SessionDir;
 
@@ -65,6 +66,18 @@ impl Home {
         &self.path
     }
 
+    /// Waits until the way to the sessions is on the disk.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
+        if let Some(parent) = self.path.parent() {
+            std::fs::File::open(parent)?.sync_all()?;
+        }
+        let home = self.sessions.open_below("..");
+        home.map_err(|untrusted| std::io::Error::other(untrusted.says()))?.flush()
+    }
+
     /// The sessions in it, in no order. What does not have the form of an ID is not a session.
     ///
     /// # Errors
@@ -93,7 +106,14 @@ impl Home {
     /// If there is no room; then nothing is left behind.
     pub fn draft(&self, id: &SessionId) -> Result<SessionDir, Failure> {
         let draft = draft_name(id);
-        let dir = self.sessions.ensure_below(&draft).map_err(|untrusted| refuse(&self.path, &untrusted))?;
+        let dir = self.sessions.ensure_below(&draft).map_err(|untrusted| {
+            // It may have been made and then could not be opened.
+            let _ = self.sessions.remove(&draft);
+            refuse(&self.path, &untrusted)
+        })?;
+        // Held by us, then by its guard and host, through this very descriptor: so one that nobody holds is nobody's.
+        // Where there are no such locks nobody can prove that, and it stays.
+        let _ = dir.hold();
         let made = dir
             .create_slot(OUTCOME)
             .and_then(|_| dir.create_log(EVIDENCE, RESERVE))
@@ -101,12 +121,28 @@ impl Home {
         match made {
             Ok(()) => Ok(SessionDir::from_trusted(dir)),
             Err(error) => {
-                self.discard(id);
+                self.discard(id, &SessionDir::from_trusted(dir));
                 Err(Failure::io("make room for session", id, &error)
                     .about(id.as_str())
                     .hint("free some space, or choose another home with --home"))
             }
         }
+    }
+
+    /// What killed launches and removals left behind.
+    pub(crate) fn leftovers(&self) -> Result<Vec<Leftover>, Failure> {
+        let names = self.sessions.names().map_err(|e| Failure::io("list", &self.path.display(), &e))?;
+        Ok(names.iter().filter_map(|name| Leftover::parse(name.to_str()?)).collect())
+    }
+
+    /// The directory of a leftover.
+    pub(crate) fn leftover(&self, leftover: &Leftover) -> Result<SessionDir, Untrusted> {
+        Ok(SessionDir::from_trusted(self.sessions.open_below(&leftover.name())?))
+    }
+
+    /// Removes a leftover with everything in it.
+    pub(crate) fn clear(&self, leftover: &Leftover) -> std::io::Result<()> {
+        self.sessions.remove_tree(&leftover.name())
     }
 
     /// Lets everyone see a draft.
@@ -120,16 +156,18 @@ impl Home {
         }
     }
 
-    /// Removes a draft that came to nothing.
-    pub fn discard(&self, id: &SessionId) {
-        let draft = draft_name(id);
-        if let Ok(dir) = self.sessions.open_below(&draft) {
-            for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING, SSH_AGENT] {
-                // What is not there needs no removing.
-                let _ = dir.remove(name);
-            }
+    /// Makes a draft of a session again whose program has not run.
+    pub(crate) fn unpublish(&self, id: &SessionId) -> std::io::Result<()> {
+        self.sessions.publish(id.as_str(), &draft_name(id)).map(|_| ())
+    }
+
+    /// Removes a draft that came to nothing. It needs nothing that the system may have run out of.
+    pub fn discard(&self, id: &SessionId, dir: &SessionDir) {
+        for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING, SSH_AGENT] {
+            // What is not there needs no removing.
+            let _ = dir.dir().remove(name);
         }
-        let _ = self.sessions.remove(&draft);
+        let _ = self.sessions.remove(&draft_name(id));
     }
 
     /// Makes the directory of a new session for everyone to see.
@@ -148,7 +186,7 @@ impl Home {
     /// If something in it cannot be removed.
     pub(crate) fn erase(&self, id: &SessionId) -> std::io::Result<()> {
         // Gone for everyone at once; what is left of it has a name that is no session's.
-        let gone = format!(".gone-{id}");
+        let gone = Leftover::Gone(id.clone()).name();
         self.sessions.remove_tree(&gone)?;
         self.sessions.publish(id.as_str(), &gone)?;
         self.sessions.remove_tree(&gone)
@@ -167,8 +205,17 @@ impl Home {
 
     /// The directory of names.
     pub(crate) fn names(&self) -> Result<PrivateDir, Failure> {
-        let names = PrivateDir::open(&self.path).and_then(|home| home.ensure_below(NAMES));
+        let names = self.sessions.open_below("..").and_then(|home| home.ensure_below(NAMES));
         names.map_err(|untrusted| refuse(&self.path, &untrusted))
+    }
+
+    /// The home that a session's directory is in, if it still has its name there.
+    pub(crate) fn around(dir: &SessionDir, id: &SessionId) -> std::io::Result<Self> {
+        let untrusted = |untrusted: Untrusted| std::io::Error::other(untrusted.says());
+        let home = Self::from_trusted(dir.dir().open_below("..").map_err(untrusted)?);
+        let named = home.session(id).map_err(untrusted)?;
+        let same = disk::file_id(named.dir())? == disk::file_id(dir.dir())?;
+        if same { Ok(home) } else { Err(std::io::ErrorKind::NotFound.into()) }
     }
 
     /// The directory of all sessions, to hand to a guard.
@@ -188,7 +235,30 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 fn draft_name(id: &SessionId) -> String {
-    format!(".new-{id}")
+    Leftover::Draft(id.clone()).name()
+}
+
+/// A directory that is no session: not yet, or not any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leftover {
+    Draft(SessionId),
+    Gone(SessionId),
+}
+
+impl Leftover {
+    /// The name of its directory.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Draft(id) => format!(".new-{id}"),
+            Self::Gone(id) => format!(".gone-{id}"),
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let draft = || Some(Self::Draft(SessionId::parse(name.strip_prefix(".new-")?)?));
+        draft().or_else(|| Some(Self::Gone(SessionId::parse(name.strip_prefix(".gone-")?)?)))
+    }
 }
 
 fn refuse(path: &Path, untrusted: &Untrusted) -> Failure {

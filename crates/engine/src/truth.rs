@@ -146,6 +146,12 @@ impl Truth {
         }
     }
 
+    /// What evidence that is held says of a session that may not be found any more.
+    pub(crate) fn of_held(&self, id: &SessionId, evidence: Evidence, file: Option<&File>) -> Session {
+        let (seen, asked) = (self.look(&evidence, file), self.now());
+        Session { id: id.clone(), verdict: derive(&evidence, &seen, asked), evidence, seen, asked }
+    }
+
     fn told(&self, id: &SessionId, dir: Result<SessionDir, Untrusted>) -> Session {
         let (evidence, seen) = match dir {
             Ok(dir) => self.settle(&mut dir.read()),

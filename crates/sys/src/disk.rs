@@ -1,22 +1,26 @@
 //! Files that can be trusted: private directories, one-write appends, reserved slots, publishing once.
 //! Every path is one name below an open directory, and no link is ever followed.
 
+mod log;
+
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use abide_core::identity::FileId;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, fallocate, fstat, mkdirat, openat,
-    renameat_with,
+    AtFlags, CWD, Dir, FallocateFlags, FlockOperation, Mode, OFlags, RenameFlags, fallocate, fstat, mkdirat,
+    openat, renameat_with,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::clock;
+
+pub use log::{append, append_some, make_room, read_pieces};
 
 /// A directory that is ours and that nobody else may write to. We make them closed to everyone else.
 #[derive(Debug)]
@@ -251,13 +255,53 @@ impl PrivateDir {
                 for name in below.names()? {
                     below.remove_tree(name.to_str().ok_or(io::ErrorKind::InvalidData)?)?;
                 }
-                Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+                self.remove_if_there(name, AtFlags::REMOVEDIR)
             }
-            Err(Errno::NOTDIR | Errno::LOOP) => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?),
+            Err(Errno::NOTDIR | Errno::LOOP) => self.remove_if_there(name, AtFlags::empty()),
             Err(Errno::NOENT) => Ok(()),
             // What cannot be opened at all, a socket for one, is no directory.
-            Err(_) => self.remove(name),
+            Err(_) => self.remove_if_there(name, AtFlags::empty()),
         }
+    }
+
+    /// Another may remove the same thing at the same time.
+    fn remove_if_there(&self, name: &str, flags: AtFlags) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.0, name, flags) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Waits until the names in it are on the disk.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn flush(&self) -> io::Result<()> {
+        match rustix::fs::fsync(&self.0) {
+            // Some file systems keep directories in their own way and have nothing to wait for.
+            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Holds the directory as nobody else can, waiting for whoever does. Every copy of this descriptor holds it too, in
+    /// whatever process, until the last one is closed.
+    ///
+    /// # Errors
+    /// If the file system has no such locks.
+    pub fn hold(&self) -> io::Result<()> {
+        loop {
+            match rustix::fs::flock(&self.0, FlockOperation::LockExclusive) {
+                Err(Errno::INTR) => {}
+                answer => return Ok(answer?),
+            }
+        }
+    }
+
+    /// The same if nobody holds it now. False if somebody does, or if that cannot be told.
+    #[must_use]
+    pub fn hold_if_free(&self) -> bool {
+        rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive).is_ok()
     }
 
     /// A directory that was opened and trusted by whoever started us.
@@ -326,67 +370,11 @@ impl Slot {
     }
 }
 
-/// Makes room for so many bytes at the end of the file, so that they can be written whole.
-///
-/// # Errors
-/// If there is no room.
-pub fn make_room(file: &File, bytes: usize) -> io::Result<()> {
-    let end = file.metadata()?.len();
-    match fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes as u64) {
-        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-        Err(errno) => Err(errno.into()),
-    }
-}
-
-/// Appends with a single write. A reader sees all of it or, if the disk is full, a torn frame.
-///
-/// # Errors
-/// If not all of it could be written.
-pub fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
-    if append_some(file, bytes)? == bytes.len() { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
-}
-
-/// Appends with a single write, and says how much of it had room.
-///
-/// # Errors
-/// If nothing could be written.
-pub fn append_some(file: &File, bytes: &[u8]) -> io::Result<usize> {
-    loop {
-        match rustix::io::write(file, bytes) {
-            Err(Errno::INTR) => {}
-            written => return Ok(written?),
-        }
-    }
-}
-
-/// Reads what follows in the file, piece by piece, in bounded memory, until about so many bytes.
-///
-/// # Errors
-/// If the file cannot be read.
-pub fn read_pieces(file: &mut File, limit: u64, mut piece: impl FnMut(&[u8])) -> io::Result<u64> {
-    let mut buffer = [0; 16 * 1024];
-    let mut total = 0;
-    loop {
-        match file.read(&mut buffer) {
-            Ok(length) => {
-                piece(&buffer[..length]);
-                total += length as u64;
-                // A regular file gives all it has.
-                if length < buffer.len() || total >= limit {
-                    return Ok(total);
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 /// The file as the kernel knows it.
 ///
 /// # Errors
 /// If the kernel does not say.
-pub fn file_id(file: &File) -> io::Result<FileId> {
+pub fn file_id(file: impl AsFd) -> io::Result<FileId> {
     let stat = fstat(file)?;
     Ok(FileId { dev: stat.st_dev, ino: stat.st_ino })
 }

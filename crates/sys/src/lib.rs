@@ -17,3 +17,4 @@ pub mod signal;
 pub mod sock;
 pub mod spawn;
 pub mod tty;
+pub mod watch;

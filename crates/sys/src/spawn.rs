@@ -1,12 +1,16 @@
 //! Starting processes: the program behind its gate, and helpers that belong to nobody.
 //! After a fork only calls that are safe there are made; all memory is prepared before it.
 
+mod gate;
+
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::pipe::{PipeFlags, pipe_with};
+
+pub use gate::{Gated, gated};
 
 /// What is to be executed.
 #[derive(Debug)]
@@ -27,38 +31,21 @@ pub enum Stdio<'a> {
     Pipes([BorrowedFd<'a>; 3]),
 }
 
-/// A process that waits before its exec.
-#[derive(Debug)]
-pub struct Gated {
-    pub pid: u32,
-    pub pidfd: OwnedFd,
-    gate: OwnedFd,
-    report: OwnedFd,
-}
-
-impl Gated {
-    /// Lets it exec, and says how that went: the errno and the step that failed.
-    ///
-    /// # Errors
-    /// If the exec, or something on the way to it, failed.
-    pub fn open(self) -> Result<(), (i32, Step)> {
-        if let Err(errno) = rustix::io::write(&self.gate, b"!") {
-            return Err((errno.raw_os_error(), Step::Prepare));
+/// Waits for the process's word: none once it has exec'd or ended without one.
+fn failure(report: &OwnedFd) -> Option<(i32, Step)> {
+    let mut word = [0; 8];
+    let got = loop {
+        match rustix::io::read(report, &mut word) {
+            Err(rustix::io::Errno::INTR) => {}
+            got => break got.unwrap_or(0),
         }
-        let mut word = [0; 8];
-        let got = loop {
-            match rustix::io::read(&self.report, &mut word) {
-                Err(rustix::io::Errno::INTR) => {}
-                got => break got.unwrap_or(0),
-            }
-        };
-        if got < word.len() {
-            return Ok(());
-        }
-        let errno = i32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
-        let step = [Step::Prepare, Step::Chdir].into_iter().find(|&step| step as u8 == word[4]);
-        Err((errno, step.unwrap_or(Step::Exec)))
+    };
+    if got < word.len() {
+        return None;
     }
+    let errno = i32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
+    let step = [Step::Prepare, Step::Chdir].into_iter().find(|&step| step as u8 == word[4]);
+    Some((errno, step.unwrap_or(Step::Exec)))
 }
 
 /// What the process was doing when it failed before its exec.
@@ -69,91 +56,13 @@ pub enum Step {
     Prepare = 2,
 }
 
-/// Where the forked process finds the gate and the way to report a failed exec.
-const GATE: RawFd = 3;
-const REPORT: RawFd = 4;
-
-/// Forks a process in a session of its own that waits until the gate is opened. If we die first, it exits.
-/// With a cgroup, it is born there: to move it there later would take milliseconds.
-///
-/// # Errors
-/// If no process can be made, or not in that cgroup.
-pub fn gated(image: &Image, stdio: Stdio<'_>, cgroup: Option<BorrowedFd<'_>>) -> io::Result<Gated> {
-    let (gate_in, gate) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (report, report_out) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (argv, env) = (pointers(&image.argv), pointers(&image.env));
-    let (fds, terminal) = match stdio {
-        Stdio::Terminal(fd) => ([fd.as_raw_fd(); 3], true),
-        Stdio::Pipes(fds) => (fds.map(|fd| fd.as_raw_fd()), false),
-    };
-    let wanted = [fds[0], fds[1], fds[2], gate_in.as_raw_fd(), report_out.as_raw_fd()];
-    let mut lifted = [-1; 5];
-    let mask = block_all();
-    // SAFETY: the forked process calls only async-signal-safe functions on memory prepared above, and ends in
-    // exec or _exit.
-    let pid = unsafe {
-        match cgroup {
-            Some(cgroup) => fork_into(cgroup),
-            None => libc::fork(),
-        }
-    };
-    let refused = io::Error::last_os_error();
-    if pid == 0 {
-        // SAFETY: as above. Everything else is closed first, lifetime locks and our end of the gate included.
-        unsafe {
-            if !place(&wanted, &mut lifted) {
-                let failed = word(*libc::__errno_location(), Step::Prepare);
-                libc::write(report_out.as_raw_fd(), failed.as_ptr().cast(), failed.len());
-                libc::_exit(127);
-            }
-            libc::fcntl(REPORT, libc::F_SETFD, libc::FD_CLOEXEC);
-            libc::setsid();
-            if !await_gate(GATE) {
-                libc::_exit(0);
-            }
-            libc::close(GATE);
-            if terminal {
-                libc::ioctl(0, libc::TIOCSCTTY, 0);
-            }
-            fresh_signals();
-            let failed = exec(image, &argv, &env);
-            libc::write(REPORT, failed.as_ptr().cast(), failed.len());
-            libc::_exit(127);
-        }
-    }
-    drop((gate_in, report_out));
-    restore(&mask);
-    if pid == -1 {
-        return Err(refused);
-    }
-    Ok(Gated { pid: pid.cast_unsigned(), pidfd: held(pid)?, gate, report })
-}
-
-/// The flag of clone3; the one of libc does not fit its type.
-const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
-
-/// A fork whose process is born in another cgroup. For a process of one thread.
-///
-/// # Safety
-/// As for `fork`.
-unsafe fn fork_into(cgroup: BorrowedFd<'_>) -> libc::pid_t {
-    // SAFETY: arguments of zeros are valid, and mean a plain fork.
-    let mut wanted = unsafe { std::mem::zeroed::<libc::clone_args>() };
-    wanted.flags = CLONE_INTO_CGROUP;
-    wanted.exit_signal = libc::SIGCHLD as u64;
-    wanted.cgroup = cgroup.as_raw_fd() as u64;
-    // SAFETY: the kernel reads the arguments, whose size it is told; the new process has a copy of our memory.
-    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const wanted, size_of::<libc::clone_args>()) };
-    pid as libc::pid_t
-}
-
 /// Starts a helper that nobody waits for: in a session of its own, a descendant of nobody, with the given
 /// descriptors as 3, 4, ... and no others.
 ///
 /// # Errors
 /// If no process can be made.
 pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let pid = start(image, fds, true)?;
+    let (pid, report) = start(image, fds, true)?;
     let mut status = 0;
     // SAFETY: waits for the process that was just made; `status` outlives the call.
     while unsafe { libc::waitpid(pid, &raw mut status, 0) } == -1 {
@@ -162,7 +71,10 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
             return Err(error);
         }
     }
-    if status == 0 { Ok(()) } else { Err(io::Error::other("the helper could not be started")) }
+    match failure(&report) {
+        Some((errno, _)) => Err(io::Error::from_raw_os_error(errno)),
+        None => Ok(()),
+    }
 }
 
 /// Starts a helper of ours and holds it: in a session of its own, with the given descriptors as 3, 4, ... and no others.
@@ -170,7 +82,7 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
 /// # Errors
 /// If no process can be made.
 pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<(u32, OwnedFd)> {
-    let pid = start(image, fds, false)?;
+    let (pid, _) = start(image, fds, false)?;
     Ok((pid.cast_unsigned(), held(pid)?))
 }
 
@@ -217,7 +129,9 @@ pub const HELPER: &CStr = c"abide-helper";
 /// Names the descriptors that an image was left with, where they are not 3, 4, ...
 const DESCRIPTORS: &str = "ABIDE_DESCRIPTORS";
 
-fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<i32> {
+/// Starts a helper: its pid, or that of the one that starts it, and where it says why it could not come up.
+fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<(i32, OwnedFd)> {
+    let (report, report_out) = pipe_with(PipeFlags::CLOEXEC)?;
     let null =
         rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, 0.into())?;
     let (argv, env) = (pointers(&image.argv), pointers(&image.env));
@@ -237,20 +151,34 @@ fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<i32> 
             if twice {
                 match libc::fork() {
                     0 => {}
-                    -1 => libc::_exit(1),
+                    -1 => give_up(report_out.as_raw_fd()),
                     _ => libc::_exit(0),
                 }
             }
             if !place(&wanted, &mut lifted) {
-                libc::_exit(127);
+                give_up(report_out.as_raw_fd());
             }
             fresh_signals();
             exec(image, &argv, &env);
             libc::_exit(127);
         }
     }
+    let failed = io::Error::last_os_error();
     restore(&mask);
-    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
+    if pid < 0 { Err(failed) } else { Ok((pid, report)) }
+}
+
+/// Says why it could not come up, and ends.
+///
+/// # Safety
+/// Only in a process that was just forked.
+unsafe fn give_up(report: RawFd) -> ! {
+    // SAFETY: plain calls on locals; errno belongs to this thread.
+    unsafe {
+        let failed = word(*libc::__errno_location(), Step::Prepare);
+        libc::write(report, failed.as_ptr().cast(), failed.len());
+        libc::_exit(127)
+    }
 }
 
 /// Moves the wanted descriptors to 0, 1, 2, ... and closes all others. False if there is no room for them.
@@ -277,21 +205,6 @@ unsafe fn place(wanted: &[RawFd], lifted: &mut [RawFd]) -> bool {
         }
     }
     true
-}
-
-/// # Safety
-/// Only in a process that was just forked and will exec.
-unsafe fn await_gate(gate: RawFd) -> bool {
-    let mut word = 0_u8;
-    loop {
-        // SAFETY: reads one byte into a local.
-        let got = unsafe { libc::read(gate, (&raw mut word).cast(), 1) };
-        // SAFETY: errno belongs to this thread.
-        if got == -1 && unsafe { *libc::__errno_location() } == libc::EINTR {
-            continue;
-        }
-        return got == 1;
-    }
 }
 
 /// Default dispositions, empty mask: as a login would leave them.
@@ -372,6 +285,18 @@ pub fn parcel(bytes: &[u8]) -> io::Result<OwnedFd> {
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file.into())
+}
+
+/// Takes this process's own standard input, to be handed on. Nothing can be read here any more.
+///
+/// # Errors
+/// If it is not open.
+pub fn give_up_input() -> io::Result<OwnedFd> {
+    let null =
+        rustix::fs::open("/dev/null", rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC, 0.into())?;
+    let input = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
+    rustix::stdio::dup2_stdin(null)?;
+    Ok(input)
 }
 
 /// A pipe: what is written to the second end is read from the first.

@@ -95,7 +95,7 @@ fn a_copied_file_proves_nothing_and_another_name_of_the_file_proves_the_same() {
     let (copy, link) = (held.scratch.join("copy"), held.scratch.join("link"));
     fs::copy(&held.path, &copy).unwrap();
     fs::hard_link(&held.path, &link).unwrap();
-    let id = |path: &PathBuf| file_id(&File::open(path).unwrap()).unwrap();
+    let id = |path: &PathBuf| file_id(File::open(path).unwrap()).unwrap();
     assert_ne!(id(&copy), id(&held.path));
     assert_eq!(ask(&copy, Holder::Guard), Lock::Silent);
     assert_eq!(id(&link), id(&held.path));

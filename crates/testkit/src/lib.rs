@@ -1,6 +1,6 @@
 //! What abide's tests share, each helper once; never shipped. Read from the top: where a test lives (`scratch`, `cgroup`),
 //! what it starts (`running`, `terminal`, `agent`, `abide`), who knows the truth (`observer`), and the faults it injects
-//! (`namespace`, `drill`, `reuse`). Nothing here sleeps: a deadline is a failure message, never a pace.
+//! (`namespace`, `drill`, `reuse`, `trace`). Nothing here sleeps: a deadline is a failure message, never a pace.
 
 pub mod abide;
 pub mod agent;
@@ -15,6 +15,7 @@ pub mod running;
 pub mod scene;
 pub mod scratch;
 pub mod terminal;
+pub mod trace;
 
 pub use abide::Abide;
 pub use bins::bin;

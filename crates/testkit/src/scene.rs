@@ -285,6 +285,9 @@ pub fn launch(id: &str, program: &Identity) -> Launched {
         program: Some(*program),
         timeout_ms: None,
         agent: None,
+        stdin: None,
+        remove: false,
+        durable: false,
     }
 }
 

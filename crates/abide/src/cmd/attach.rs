@@ -1,9 +1,11 @@
 //! `abide attach`: this terminal shows a session and types into it.
 
+use std::io::IsTerminal;
+
 use abide_core::detach::DetachKey;
 use abide_core::failure::{Code, Failure, admit};
 use abide_core::status::Column;
-use abide_engine::{Attaching, Left, Session, Sessions};
+use abide_engine::{Attaching, Left, Session, Sessions, Until};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -81,6 +83,15 @@ impl Verb for Args {
     }
 }
 
+/// Refuses before anything is started that could not be shown here.
+pub(crate) fn needs_terminal() -> Result<(), Failure> {
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        return Ok(());
+    }
+    Err(Failure::new(Code::Usage, "attaching needs a terminal, and here is none; nothing was started")
+        .hint("run it with -d, with --wait, or with --no-tty to pass on what it says"))
+}
+
 /// Attaches, says how the terminal was left, and gives the exit code.
 pub(crate) fn attach(
     front: &mut Front,
@@ -89,6 +100,7 @@ pub(crate) fn attach(
     how: Attaching,
 ) -> Result<u8, Failure> {
     let id = session.id.as_str();
+    let mut waiting = sessions.watch(std::slice::from_ref(&session.id));
     let (left, code) = match sessions.attach(session, how)? {
         Left::Detached => {
             front.output.remark(&format!("abide: detached from {id}; `abide attach {id}` comes back"));
@@ -98,8 +110,7 @@ pub(crate) fn attach(
             ("signalled", u8::try_from(number).map_or(NO_CODE, |n| n.saturating_add(128)))
         }
         Left::Ended => {
-            let ended =
-                sessions.wait(std::slice::from_ref(&session.id), abide_engine::Until::All, Some(5_000));
+            let ended = waiting.wait(Until::All, Some(5_000));
             if let Some(session) = ended.first().filter(|session| !session.is_over()) {
                 // Its guard and its host died, and left the program behind.
                 admit(id, session.verdict.status, Column::LiveHost)?;

@@ -7,14 +7,15 @@ use crate::show::doctor::{self, DoctorView};
 
 const EXAMPLES: &str = "Examples:
   abide doctor          look at everything, change nothing
-  abide doctor --fix    also record the end of sessions whose witnesses died, and remove their empty cgroups";
+  abide doctor --fix    also record the end of sessions whose witnesses died, and clear what killed launches left";
 
 /// Look for what is wrong, and mend what is safe to mend
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(after_help = "Exits with 1 if anything is bad.")]
 pub(crate) struct Args {
-    /// Record the end of sessions that are over and whose witnesses died; remove the empty cgroups they left
+    /// Record the end of sessions that are over and whose witnesses died; remove what is provably nobody's, empty
+    /// cgroups included
     #[arg(long)]
     fix: bool,
 }

@@ -19,7 +19,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(after_help = "Nothing that is active or unknown is ever removed. A limit that is given replaces \
-    all of the config file's `gc.older` (built-in: 7d), `gc.keep` and `gc.max_bytes`, which hold otherwise.")]
+    all of the config file's `gc.older` (built-in: 7d), `gc.keep` and `gc.max_bytes`, which hold otherwise. What killed \
+    launches and removals left behind goes too, under the name of its directory, if it is provably nobody's.")]
 pub(crate) struct Args {
     /// Only say what would be removed
     #[arg(long)]

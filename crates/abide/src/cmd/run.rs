@@ -1,14 +1,16 @@
 //! `abide run`: launch a program in a session of its own.
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
-use abide_engine::{Attaching, Request, Session, Until, launch, place};
+use abide_engine::launch::{self, Input};
+use abide_engine::{Attaching, Request, Session, Sessions, Shown, Until, Waiting, place};
 
-use super::{Front, OneOf, Verb, attach, wait};
+use super::{Front, NO_CODE, OneOf, Verb, attach, wait};
 use crate::config::form;
 use crate::config::key::Key;
 use crate::show::session::SessionView;
@@ -20,7 +22,9 @@ const EXAMPLES: &str = "Examples:
   abide run -d -- claude -p 'fix the tests'     prints the ID; the program outlives this terminal
   abide run -d --name nightly -- make release   with a name to speak of it
   abide run --wait -- cargo test                waits and exits with the program's code
-  abide run -d --no-tty --timeout 2h -- ./sync  on pipes instead of a terminal, two hours at most";
+  abide run -d --no-tty --timeout 2h -- ./sync  on pipes instead of a terminal, two hours at most
+  git diff | abide run --no-tty -- ./review     its input from a pipe; its output and errors to ours
+  abide run --rm --wait -- make check           the session is removed once its code is known";
 
 /// Run a program in a session that outlives terminal, connection and launcher
 #[derive(Debug, clap::Args)]
@@ -29,7 +33,10 @@ const EXAMPLES: &str = "Examples:
     With --wait: the program's code, 128+signal, or 125 if abide itself failed. \
     HUP, INT and TERM end this command only, as they end any program; while attached, with the terminal restored \
     and 128+signal. The session goes on. Warns where a logout would end it (see `abide doctor`). \
-    SSH_AUTH_SOCK, if set here, is given to the program as a path that leads to the agent of whoever attached last.")]
+    SSH_AUTH_SOCK, if set here, is given to the program as a path that leads to the agent of whoever attached last.\n\n\
+    On pipes the program is given this command's own standard input unless that is a terminal (with -d only if \
+    --stdin is given): what comes through it is not recorded, and is not lost if this command is killed. Without \
+    -d and --wait its output and errors are passed on as they come.")]
 pub(crate) struct Args {
     /// Print the ID and return as soon as the session can be waited on
     #[arg(short, long, conflicts_with = "wait")]
@@ -48,6 +55,15 @@ pub(crate) struct Args {
     /// Pipes instead of a terminal: output and errors are recorded apart
     #[arg(long)]
     no_tty: bool,
+    /// Give the program this command's own standard input, also with -d
+    #[arg(long, requires = "no_tty")]
+    stdin: bool,
+    /// Remove the session once it is over and its outcome is known
+    #[arg(long)]
+    rm: bool,
+    /// Have the record of the launch on the disk before the program runs
+    #[arg(long)]
+    durable: bool,
     /// Where the program starts [default: here]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -73,11 +89,16 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let (waits, detached) = (self.wait, self.detach);
+        let (waits, detached, removes, on_pipes) = (self.wait, self.detach, self.rm, self.no_tty);
+        if !(waits || detached || on_pipes) {
+            attach::needs_terminal()?;
+        }
         let how = Attaching { read_only: false, detach_key: self.key.parse(front)? };
         let request = self.request(front)?;
         let mut sessions = front.sessions()?;
         let session = sessions.run(request)?;
+        // From here on its end is not missed, however soon it comes and whoever removes it.
+        let mut waiting = sessions.watch(std::slice::from_ref(&session.id));
         if let Some(warning) = place::warning() {
             front.output.warn(&warning, None);
         }
@@ -86,20 +107,67 @@ impl Verb for Args {
             let message = format!("session {}: cannot execute {}: {reason}", session.id, failed.body.path);
             front.output.remark(&format!("abide: {message}"));
         }
-        if waits {
+        let code = if detached {
+            show(front, &sessions, &session)?;
+            session.verdict.codes.wait.filter(|_| session.evidence.closing.exec_failed.is_some()).unwrap_or(0)
+        } else if waits || (on_pipes && front.output.is_json()) {
             front.output.remark(&format!("abide: session {}", session.id));
-            let ended = sessions.wait(std::slice::from_ref(&session.id), Until::All, None);
-            return wait::answer(front, &ended, None, false);
+            wait::answer(front, &waiting.wait(Until::All, None), None, false)?
+        } else if on_pipes || !session.verdict.status.has_live_host() {
+            pass_on(front, &sessions, &session, &mut waiting)?
+        } else {
+            attach::attach(front, &sessions, &session, how)?
+        };
+        // Of one that is detached the guard removes what is left, when nobody can miss its end.
+        let ours = removes && (!detached || session.evidence.closing.exec_failed.is_some());
+        if ours && let Err(failure) = sessions.remove_ended(&session) {
+            // The code is known; what could not be removed takes nothing away from it.
+            front.output.remark(&format!("abide: {}", failure.message));
         }
-        if !detached && session.verdict.status.has_live_host() {
-            return attach::attach(front, &sessions, &session, how);
-        }
-        show(front, &sessions, &session)?;
-        Ok(session.verdict.codes.wait.filter(|_| session.evidence.closing.exec_failed.is_some()).unwrap_or(0))
+        Ok(code)
     }
 }
 
-fn show(front: &mut Front, sessions: &abide_engine::Sessions, session: &Session) -> Result<(), Failure> {
+/// What a writer gets that nobody reads: 128 and SIGPIPE.
+const NO_READER: u8 = 141;
+
+/// Passes on what the program says, each stream to its own, and gives its code.
+fn pass_on(
+    front: &mut Front,
+    sessions: &Sessions,
+    session: &Session,
+    waiting: &mut Waiting<'_>,
+) -> Result<u8, Failure> {
+    let mut failure = None;
+    sessions.logs(session, true, &mut |shown| {
+        let put = match shown {
+            Shown::Output { errors: false, bytes, .. } => front.output.raw(bytes),
+            Shown::Output { errors: true, bytes, .. } => {
+                front.output.raw_errors(bytes);
+                Ok(())
+            }
+            Shown::Damage { .. } | Shown::Cut(_) => {
+                front
+                    .output
+                    .remark(&format!("abide: not all of what session {} says is on record", session.id));
+                Ok(())
+            }
+            Shown::CaughtUp => Ok(()),
+        };
+        failure = put.err();
+        failure.is_none() && front.output.has_reader()
+    })?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    if !front.output.has_reader() {
+        return Ok(NO_READER);
+    }
+    let ended = waiting.wait(Until::All, None);
+    Ok(ended.first().and_then(|session| session.verdict.codes.wait).unwrap_or(NO_CODE))
+}
+
+fn show(front: &mut Front, sessions: &Sessions, session: &Session) -> Result<(), Failure> {
     let view = SessionView::of(sessions, session);
     front.output.show(&view, |page| {
         page.plain(session.id.as_str()).end();
@@ -113,6 +181,7 @@ impl Args {
             let (key, value) = split(entry)?;
             env.insert(key, value);
         }
+        let input = self.input()?;
         let here = || std::env::current_dir().map_err(|e| Failure::io("find", &"the working directory", &e));
         Ok(Request {
             argv: self.command,
@@ -127,7 +196,22 @@ impl Args {
             labels: self.labels.iter().map(|label| parse_label(label)).collect::<Result<_, _>>()?,
             size: (!self.no_tty).then(|| parse_size(&front.value(Key::Size, self.size))).transpose()?,
             timeout_ms: self.timeout.map(|text| parse_duration(&text)).transpose()?,
+            input,
+            remove: self.rm,
+            durable: self.durable,
         })
+    }
+
+    /// Our own input itself is what the program reads, unless it is a terminal or the program is to be left alone.
+    fn input(&self) -> Result<Input, Failure> {
+        let terminal = std::io::stdin().is_terminal();
+        if self.stdin && terminal {
+            return Err(Failure::new(Code::Usage, "a terminal cannot be given away with --stdin").hint(
+                "give the program a file or a pipe, or leave --no-tty out and type into its own terminal",
+            ));
+        }
+        let wanted = self.no_tty && (self.stdin || !self.detach) && !terminal;
+        Ok(if wanted { Input::Ours } else { Input::Nothing })
     }
 }
 

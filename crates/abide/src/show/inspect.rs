@@ -41,6 +41,7 @@ impl Lines {
 fn origin(lines: &mut Lines, session: &Session, view: &SessionView<'_>) {
     lines.maybe("name", view.standing.name);
     lines.add("command", &list::command(session));
+    lines.maybe("cut", view.command.argv_cut.then_some("the other arguments were too long to record"));
     lines.maybe("directory", view.command.cwd);
     let labels = view.command.labels.into_iter().flatten().map(|(key, value)| format!("{key}={value}"));
     let labels = labels.collect::<Vec<_>>().join(" ");

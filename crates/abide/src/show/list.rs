@@ -110,7 +110,8 @@ pub(crate) fn started(session: &Session) -> Option<String> {
 
 /// The command as it could be typed.
 pub(crate) fn command(session: &Session) -> String {
-    let Some(argv) = CommandView::new(session).argv else {
+    let view = CommandView::new(session);
+    let Some(argv) = view.argv else {
         return "-".to_owned();
     };
     let plain = |arg: &str| {
@@ -120,5 +121,6 @@ pub(crate) fn command(session: &Session) -> String {
         true => arg.to_string(),
         false => format!("'{}'", arg.replace('\'', r"'\''")),
     });
-    quoted.collect::<Vec<_>>().join(" ")
+    let rest = view.argv_cut.then(|| "...".to_owned());
+    quoted.chain(rest).collect::<Vec<_>>().join(" ")
 }

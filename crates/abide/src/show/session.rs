@@ -34,7 +34,7 @@ pub(crate) struct SessionView<'a> {
     pub(crate) recording: RecordingView,
     /// What the program used; null until its end was observed.
     pub(crate) resources: Option<ResourcesView>,
-    /// Processes of the session that lived on after its program.
+    /// Processes of the session that lived on after its program and are alive now.
     pub(crate) survivors: Vec<SurvivorView>,
     /// The proof, as `abide why` shows it.
     pub(crate) because: Vec<GroundView>,
@@ -55,6 +55,9 @@ pub(crate) struct StandingView<'a> {
 pub(crate) struct CommandView<'a> {
     /// Arguments that look like secrets are masked.
     pub(crate) argv: Option<Vec<Cow<'a, str>>>,
+    /// The arguments were too long to record; `argv` holds the first of them. Only there if it is so.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) argv_cut: bool,
     pub(crate) cwd: Option<&'a str>,
     pub(crate) labels: Option<&'a BTreeMap<String, String>>,
 }
@@ -200,13 +203,12 @@ pub(crate) struct GroundView {
 }
 
 impl<'a> SessionView<'a> {
-    /// With what the files and the host of the session say beside the evidence.
+    /// What must be asked now beside the session itself, `sessions` answers.
     pub(crate) fn of(sessions: &Sessions, session: &'a Session) -> Self {
-        let recording = sessions.recording(&session.id);
         let (evidence, verdict) = (&session.evidence, &session.verdict);
+        let recording = sessions.recording(&session.id);
         let ended = evidence.closing.ended.as_ref();
         let hosted = evidence.helpers.hosted.as_ref();
-        let survivors = ended.map_or(&[][..], |told| &told.body.survivors);
         Self {
             standing: StandingView {
                 id: session.id.as_str(),
@@ -234,7 +236,7 @@ impl<'a> SessionView<'a> {
                 },
             },
             resources: ended.and_then(|told| told.body.resources).map(ResourcesView::new),
-            survivors: survivors.iter().map(SurvivorView::new).collect(),
+            survivors: sessions.survivors(session).iter().map(SurvivorView::new).collect(),
             because: because(session),
         }
     }
@@ -266,6 +268,7 @@ impl<'a> CommandView<'a> {
         let adopted = beginning.adopted.as_ref().map(|told| told.body.cwd.as_str());
         Self {
             argv: argv(session).map(secret::mask),
+            argv_cut: launched.is_some_and(|launched| launched.argv_cut),
             cwd: launched.map(|launched| launched.cwd.as_str()).or(adopted),
             labels: launched.map(|launched| &launched.labels),
         }
@@ -388,4 +391,8 @@ impl ResourcesView {
         let Resources { wall_ms, user_ms, system_ms, peak_kib } = used;
         Self { wall_ms, user_ms, system_ms, peak_kib }
     }
+}
+
+const fn is_false(value: &bool) -> bool {
+    !*value
 }

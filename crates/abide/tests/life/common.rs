@@ -1,8 +1,8 @@
 //! What all these tests share: a home, sessions in it, and who knows the truth about their processes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use abide_testkit::agent::stream_line;
@@ -65,6 +65,21 @@ impl World {
         (self.observe(id), gate)
     }
 
+    /// A script of bash in which `$0` is abide and `$1`, ... what is given.
+    pub(crate) fn bash(&self, script: &str, given: &[&str]) -> Command {
+        let command = self.abide.command(&[]);
+        let mut shell = Command::new("bash");
+        shell.args(["-c", script]).arg(command.get_program()).args(given);
+        shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell
+    }
+
+    /// What stands in the home beside sessions that anyone may see, and those.
+    pub(crate) fn in_sessions(&self) -> Vec<String> {
+        let there = fs::read_dir(self.home.path().join("sessions")).expect("there is a home").flatten();
+        there.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
     /// Starts a command of abide that goes on for a while; what it remarks is not heard.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
         Running::start(self.abide.command(args).stderr(Stdio::null()))
@@ -99,7 +114,7 @@ impl World {
 
     /// The facts on record, as far as they can be read, in their order.
     pub(crate) fn facts(&self, id: &str) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.dir(id).join("evidence")).expect("there is evidence");
+        let text = fs::read_to_string(self.dir(id).join("evidence")).expect("there is evidence");
         text.lines().filter_map(|line| serde_json::from_str(line.split_once(' ')?.1).ok()).collect()
     }
 
@@ -188,6 +203,14 @@ pub(crate) fn kill_at_once(processes: &[Observer]) {
         processes.iter().for_each(|process| process.signal(signal));
     }
     processes.iter().for_each(Observer::await_end);
+}
+
+/// Whether a process waits on the end of a session.
+pub(crate) fn waits(process: &Running) -> bool {
+    let Ok(fds) = fs::read_dir(Path::new("/proc").join(process.pid().to_string()).join("fd")) else {
+        return false;
+    };
+    fds.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|file| file.ends_with("alive")))
 }
 
 /// The path of the fake agent.

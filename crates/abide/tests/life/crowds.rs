@@ -1,9 +1,7 @@
 //! Many at once: waiters, launches of one name, floods of output, and a client that never reads.
 
-use std::fs;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::Command;
 use std::sync::Barrier;
 
@@ -14,15 +12,7 @@ use abide_testkit::deadline::until;
 use abide_testkit::{Ending, Ran, Running};
 use rustix::process::Signal;
 
-use crate::common::{Life, World, agent, data};
-
-/// Whether a process waits on the end of a session.
-fn waits(process: &Running) -> bool {
-    let Ok(fds) = fs::read_dir(Path::new("/proc").join(process.pid().to_string()).join("fd")) else {
-        return false;
-    };
-    fds.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|file| file.ends_with("alive")))
-}
+use crate::common::{Life, World, agent, data, waits};
 
 // TRUTH 33
 #[test]
@@ -50,11 +40,7 @@ fn every_one_of_many_waiters_gets_the_code_at_once() {
 /// Holds what was recorded against what the fake agent says where nobody is in between.
 fn check_flood(world: &World, id: &str, bytes: u64) {
     let script = "cmp <(\"$0\" logs --raw \"$2\") <(\"$1\" \"flood $3\" | sed 's/$/\\r/')";
-    let command = world.abide.command(&[]);
-    let mut shell = Command::new("bash");
-    shell.args(["-c", script]).arg(command.get_program()).args([&agent(), id, &bytes.to_string()]);
-    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let ran = Ran::of(&mut shell);
+    let ran = Ran::of(&mut world.bash(script, &[&agent(), id, &bytes.to_string()]));
     assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""));
 }
 
@@ -113,7 +99,7 @@ fn of_two_launches_of_one_name_exactly_one_runs() {
             (&"name_in_use".into(), &id.as_str().into())
         );
         assert_eq!(world.inspect("nightly")["id"], id.as_str());
-        let there: Vec<_> = fs::read_dir(world.home.path().join("sessions")).unwrap().flatten().collect();
+        let there = world.in_sessions();
         assert_eq!(there.len(), round + 1, "half a session is left: {there:?}");
         life.program.0.signal(Signal::KILL);
         assert_eq!(world.wait(&id).0, Some(137));

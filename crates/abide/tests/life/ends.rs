@@ -6,7 +6,7 @@ use abide_testkit::{Ending, Observer};
 use rustix::process::{Resource, Signal, getrlimit};
 use serde_json::Value;
 
-use crate::common::{Gate, World, data, kill_at_once, observer, outcome};
+use crate::common::{Gate, World, data, kill_at_once, observer, outcome, waits};
 
 // TRUTH 1
 #[test]
@@ -124,6 +124,63 @@ fn what_a_program_leaves_behind_is_named_and_not_waited_for() {
     let survivors: Vec<_> = session["survivors"].as_array().unwrap().iter().map(|s| &s["pid"]).collect();
     assert_eq!(survivors, [&Value::from(pid)], "{session}");
     assert!(left.0.lives(), "a survivor was harmed");
+    left.0.signal(Signal::KILL);
+    left.0.await_end();
+    let session = world.inspect(&id);
+    assert_eq!(session["survivors"], Value::Array(Vec::new()), "it is dead: {session}");
+    let recorded = world.told(&id, "ended")[0]["survivors"][0]["process"]["pid"].clone();
+    assert_eq!(recorded, pid, "what lived at the end is still on record");
+}
+
+#[test]
+fn arguments_too_long_to_record_reach_the_program_whole_and_are_told_to_be_cut() {
+    let world = World::new();
+    let long = "x".repeat(60_000);
+    let id = world.launch(&[], &["sh", "-c", "echo ${#0}; exit 5", &long, "more"]);
+    assert_eq!((world.wait(&id).0, world.shown(&id).as_str()), (Some(5), "60000\r\n"));
+    let session = world.inspect(&id);
+    let expected: Vec<Value> = ["sh", "-c", "echo ${#0}; exit 5"].map(Value::from).to_vec();
+    assert_eq!(
+        (&session["argv"], &session["argv_cut"]),
+        (&Value::Array(expected), &true.into()),
+        "{session}"
+    );
+    let text = world.abide.run(&["inspect", &id]).stdout;
+    assert!(text.contains("sh -c 'echo ${#0}; exit 5' ...") && text.contains("too long to record"), "{text}");
+}
+
+// TRUTH 41
+#[test]
+fn a_result_that_is_written_in_part_is_no_word_at_all() {
+    let world = World::new();
+    let half = "status = \"success\"\nexit_code = ";
+    // The whole file, and half of it: what counts is what it holds when the program is gone.
+    for (rest, code, declared) in [("4\n", 4, Value::from("success")), ("", 17, Value::Null)] {
+        let gate = Gate::new(&world.beside(&format!("gate{code}")));
+        let script = "printf %s \"$1\" > \"$ABIDE_SESSION_DIR/result.toml\"; echo half; read go < \"$0\"; \
+            printf %s \"$2\" >> \"$ABIDE_SESSION_DIR/result.toml\"; exit 17";
+        let command = ["sh", "-c", script, &world.beside(&format!("gate{code}")), half, rest];
+        let life = world.observe(world.launch(&[], &command));
+        life.until_shown("half");
+        let mut waiting = world.start(&["wait", "--json", &life.id]);
+        until("it waits", || waits(&waiting));
+        let capped = world.abide.run(&["wait", "--json", "--cap", "100ms", &life.id]);
+        let told = data(&capped);
+        assert_eq!(
+            (capped.code(), &told["ended"], &told["declared"]),
+            (Some(0), &false.into(), &Value::Null)
+        );
+        gate.open();
+        let told: Value = serde_json::from_str(&waiting.line()).expect("JSON");
+        assert_eq!(waiting.reap(), Ending::Exited(code), "{told}");
+        let told = &told["data"];
+        assert_eq!(
+            (&told["declared"]["status"], &told["outcome"]["code"]),
+            (&declared, &17.into()),
+            "{told}"
+        );
+        assert_eq!(life.program.0.ending(), Some(Ending::Exited(17)));
+    }
 }
 
 // TRUTH 15

@@ -1,21 +1,20 @@
 //! Whole lives of sessions: the real binary, real programs, real faults, and an observer of the test's own.
 //! Each test names the row of the truth table that it stands for.
 
-mod attached;
+mod client;
 mod common;
 mod completing;
 mod configured;
 mod crowds;
 mod disk;
-mod driving;
 mod ends;
+mod facts;
 mod killed;
-mod launcher;
+mod launch;
 mod namespaces;
 mod orders;
 mod place;
-mod screens;
 mod signals;
 mod statuses;
 mod stopped;
-mod typing;
+mod upgrade;

@@ -7,7 +7,7 @@ use abide_testkit::{Ending, Observer};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{World, outcome};
+use crate::common::{Gate, World, outcome};
 
 // TRUTH 10
 #[test]
@@ -169,4 +169,46 @@ fn a_program_that_lets_go_of_its_terminal_runs_on() {
     life.program.0.signal(Signal::USR1);
     assert_eq!(world.wait(&life.id).0, Some(6));
     assert_eq!(world.shown(&life.id), "ready\r\n");
+}
+
+/// Asks a session to stop and is killed as soon as that is on record.
+fn stop_and_die(world: &World, id: &str, grace: &str) {
+    let mut stop = world.start(&["stop", "--grace", grace, id]);
+    until("the stop is on record", || !world.told(id, "stop_asked").is_empty());
+    stop.kill();
+}
+
+// TRUTH 56
+#[test]
+fn a_stop_whose_asker_was_killed_is_completed_by_the_guard() {
+    let world = World::new();
+    let gate = Gate::new(&world.beside("gate"));
+    let script = "trap 'echo asked; read go < \"$0\"; exit 4' TERM; echo ready; while :; do sleep 0.05; done";
+    let id = world.launch(&["--name", "nightly"], &["sh", "-c", script, &world.beside("gate")]);
+    let life = world.observe(id);
+    life.until_shown("ready");
+    stop_and_die(&world, &life.id, "10m");
+    life.until_shown("asked");
+    let told = life.inspect();
+    assert_eq!((&told["status"], &told["stopping"]), (&"running".into(), &true.into()), "{told}");
+    let again = ["run", "-d", "--json", "--name", "nightly", "--", "true"];
+    let refused = world.abide.run(&again);
+    assert_eq!((refused.code(), &refused.json()["error"]["code"]), (Some(6), &"name_in_use".into()));
+    gate.open();
+    let (exit, told) = world.wait(&life.id);
+    assert_eq!((exit, outcome(&told)), (Some(4), ("exited", Some(4), None)), "{told}");
+    assert_eq!(told["outcome"]["cause"], "asked", "{told}");
+    assert_eq!(world.abide.run(&again).code(), Some(0), "the name is free");
+}
+
+// TRUTH 56
+#[test]
+fn a_stop_whose_asker_was_killed_still_ends_in_a_kill() {
+    let world = World::new();
+    let life = world.live(&["ignore TERM", "print ready", "hang"]);
+    life.until_shown("ready");
+    stop_and_die(&world, &life.id, "300ms");
+    life.program.0.await_end();
+    assert_eq!(world.wait(&life.id).0, Some(137));
+    assert_eq!(life.program.0.ending(), Some(Ending::Signaled { signal: 9, core: false }));
 }

@@ -51,7 +51,6 @@ fn inspect_shows_everything_there_is() {
   program    {pid} dead
   guard      {pid} dead
   host       {pid} dead, generation 1, version 0.1.0
-  survivor   {pid} tail -f log
   screen     80x24, replay
   because    the end of the program was observed and recorded
 "
@@ -84,7 +83,7 @@ fn inspect_prints_every_field_as_json() {
         "screen": { "cols": 80, "rows": 24, "source": "replay", "title": null },
         "recording": { "path": null, "bytes": null, "complete": null },
         "resources": { "wall_ms": 61_000, "user_ms": 1500, "system_ms": 20, "peak_kib": 2048 },
-        "survivors": [{ "pid": pid, "command": "tail -f log" }],
+        "survivors": [],
         "because": [
             { "fact": "guarded", "witness": guard, "at": "2023-11-14T22:13:20.000Z",
               "says": format!("guard {pid} took over") },
@@ -134,6 +133,46 @@ rule damaged
     assert_eq!(
         (&why["rule"], &why["because"][0]["witness"]),
         (&"damaged".into(), &format!("guard:{pid}@0a1b2c3d").into())
+    );
+}
+
+#[test]
+fn facts_have_a_line_each_and_hide_secrets() {
+    let stage = Stage::new();
+    let (scene, gone) = nightly(&stage);
+    let scene = ended(scene, &gone).bytes_added(b"\ngarbage\n");
+    let offset = scene.bytes().len() - "garbage\n".len();
+    let _other = stage.launched("secret00", |launched| {
+        launched.argv = ["curl", "--token=abcdefghijkl"].map(String::from).to_vec();
+        launched.stdin = Some("pipe".into());
+    });
+    let pid = gone.pid;
+    let wide = format!("{:21}", format!("guard:{pid}@0a1b2c3d"));
+    let host = format!("{:21}", format!("host:{pid}@0a1b2c3d"));
+    let reader = format!("{:21}", "reader");
+    let expected = format!(
+        "2023-11-14 22:13:20.000  k3v9q2zr  guarded      {wide}  guard {pid} took over
+2023-11-14 22:13:20.001  k3v9q2zr  launched     {wide}  launched make release -j a b
+2023-11-14 22:13:20.002  k3v9q2zr  hosted       {host}  host {pid} of generation 1
+2023-11-14 22:13:20.003  k3v9q2zr  started      {wide}  program {pid} runs /usr/bin/make
+2023-11-14 22:14:21.004  k3v9q2zr  ended        {wide}  exited with code 3; processes that live on: 1
+-                        k3v9q2zr  damage       {reader}  not a frame at byte {offset}, 7 bytes
+"
+    );
+    assert_eq!(stage.text(&["events", "nightly"]), expected);
+    let all = stage.text(&["events"]);
+    assert!(all.starts_with(&expected) && all.lines().count() > 8, "the earlier session comes first: {all}");
+    assert!(!all.contains("abcdefghijkl") && all.contains(", its input from a pipe"), "{all}");
+    let since = stage.text(&["events", "--since", "2023-11-14T22:14:00Z", "nightly"]);
+    assert_eq!(since.lines().count(), 2, "the end, and damage, which has no time: {since}");
+    let first = stage.text(&["events", "--json", "nightly"]);
+    let first: serde_json::Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        first,
+        json!({ "schema": "abide/1", "ok": true, "command": "events", "data": {
+            "at": "2023-11-14T22:13:20.000Z", "session": "k3v9q2zr", "fact": "guarded",
+            "witness": format!("guard:{pid}@0a1b2c3d"), "seq": 1, "says": format!("guard {pid} took over"),
+        } })
     );
 }
 

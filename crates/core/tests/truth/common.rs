@@ -74,6 +74,9 @@ pub(crate) fn launched() -> Body {
         program: Some(process(PROGRAM)),
         timeout_ms: None,
         agent: None,
+        stdin: Some("pipe".into()),
+        remove: true,
+        durable: true,
     }))
 }
 

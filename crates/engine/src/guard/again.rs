@@ -89,9 +89,11 @@ fn go_on(truth: &Truth, file: File, facts: u64) -> io::Result<Writer> {
 }
 
 fn orders(known: &Evidence, started_boot: u64) -> Orders {
-    let timeout_ms = known.beginning.launched.as_ref().and_then(|told| told.body.timeout_ms);
+    let launched = known.beginning.launched.as_ref().map(|told| &told.body);
+    let timeout_ms = launched.and_then(|launched| launched.timeout_ms);
     let timeout_at = timeout_ms.map(|ms| started_boot.saturating_add(ms));
-    Orders { asking: vec![signal::TERM], timeout_at }
+    let remove = launched.is_some_and(|launched| launched.remove);
+    Orders { asking: vec![signal::TERM], timeout_at, remove }
 }
 
 type Outputs = (Vec<(Kind, File)>, Option<OwnedFd>);

@@ -43,19 +43,27 @@ struct Ends {
 /// Brings up the guard and its program. None if the program never ran: then that is on record, or the launcher
 /// has been told why there is no record.
 pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
-    let fds = spawn::inherited(5)?;
-    let Ok([parcel, report, sessions, dir, names]) = <[OwnedFd; 5]>::try_from(fds) else {
+    let fds = spawn::inherited(6)?;
+    let Ok([parcel, report, sessions, dir, names, input]) = <[OwnedFd; 6]>::try_from(fds) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let mut report = File::from(report);
     let home = Home::from_trusted(PrivateDir::from_trusted(sessions));
     let dir = SessionDir::from_trusted(PrivateDir::from_trusted(dir));
-    match launch(File::from(parcel), &home, dir) {
+    match launch(File::from(parcel), &home, dir, input) {
         Ok((keeper, gated)) => {
             drop(names);
             let keeper = keeper.pass_the_gate(gated);
             report.write_all(PUBLISHED.as_bytes())?;
-            Ok(keeper)
+            drop(report);
+            match keeper {
+                Ok(keeper) => Ok(Some(keeper)),
+                Err(dir) => {
+                    // Nobody waits for this.
+                    let _ = dir.flush();
+                    Ok(None)
+                }
+            }
         }
         Err(error) => {
             report.write_all(error.to_string().as_bytes())?;
@@ -65,7 +73,12 @@ pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
 }
 
 /// Everything up to the published record; the program waits at the gate.
-fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Gated, String))> {
+fn launch(
+    parcel: File,
+    home: &Home,
+    dir: SessionDir,
+    input: OwnedFd,
+) -> io::Result<(Keeper, (Gated, String))> {
     let Parcel { mut launched, image } = unpack(parcel)?;
     let id = SessionId::parse(&launched.id).ok_or(io::ErrorKind::InvalidInput)?;
     let signals = Signals::of(&super::SIGNALS)?;
@@ -76,14 +89,22 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
     recorder.add(Kind::Start, &start_entry(&launched)?);
     let waiters = dir.hold()?;
     let link = Link::new(&dir)?;
-    let (gated, ends) = start(&image, launched.size, place::make(&id))?;
-    let identity = truth.identify(gated.pid).map_err(|doubt| io::Error::other(doubt.says()))?;
+    let (gated, ends) = start(&image, launched.size, input, place::make(&id))?;
+    let identity = match truth.identify(gated.pid) {
+        Ok(identity) => identity,
+        Err(doubt) => return Err(gated.close().unwrap_or_else(|| io::Error::other(doubt.says()))),
+    };
     launched.program = Some(identity);
     let timeout_at = launched.timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
     let command = launched.argv.first().cloned().unwrap_or_default();
+    let orders = Orders { asking: vec![signal::TERM], timeout_at, remove: launched.remove };
+    let durable = launched.durable;
     evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;
     home.publish(&id)?;
-    let orders = Orders { asking: vec![signal::TERM], timeout_at };
+    if durable && let Err(error) = dir.flush() {
+        // Its name was given away for nothing.
+        return home.unpublish(&id).and(Err(error));
+    }
     let program = Program::new(identity, gated.pidfd.try_clone()?, true, ends.cgroup);
     let keeper = Keeper {
         truth,
@@ -104,8 +125,8 @@ fn launch(parcel: File, home: &Home, dir: SessionDir) -> io::Result<(Keeper, (Ga
 }
 
 impl Keeper {
-    /// Opens the gate and records what came of it.
-    fn pass_the_gate(mut self, (gated, command): (Gated, String)) -> Option<Self> {
+    /// Opens the gate and records what came of it. Only the directory is left of a program that never ran.
+    fn pass_the_gate(mut self, (gated, command): (Gated, String)) -> Result<Self, SessionDir> {
         let opened = gated.open();
         let at = clock::now();
         match opened {
@@ -115,7 +136,7 @@ impl Keeper {
                 self.program.started_boot = at.boot;
                 let cgroup = self.program.cgroup.as_ref().map(|cgroup| cgroup.path().to_owned());
                 self.note(Body::Started(Started { program, image: command, cgroup }));
-                Some(self)
+                Ok(self)
             }
             Err((errno, _)) => {
                 let failed = Body::ExecFailed(ExecFailed { errno, path: command });
@@ -126,7 +147,7 @@ impl Keeper {
                 if let Some(cgroup) = &self.program.cgroup {
                     place::remove(cgroup);
                 }
-                None
+                Err(self.dir)
             }
         }
     }
@@ -158,17 +179,22 @@ pub(super) fn guard_it(truth: &Truth, dir: &SessionDir) -> io::Result<Writer> {
     Ok(evidence)
 }
 
-fn start(image: &Image, size: Option<Size>, cgroup: Option<Cgroup>) -> io::Result<(Gated, Ends)> {
+/// Nothing of the program's own descriptors is kept here: what it closes is closed.
+fn start(
+    image: &Image,
+    size: Option<Size>,
+    input: OwnedFd,
+    cgroup: Option<Cgroup>,
+) -> io::Result<(Gated, Ends)> {
     if let Some(size) = size {
         let pty = Pty::open(size)?;
         let (gated, cgroup) = bear(image, Stdio::Terminal(pty.slave.as_fd()), cgroup)?;
         let outputs = vec![(Kind::Output, File::from(pty.master))];
         return Ok((gated, Ends { outputs, slave: Some(pty.slave), cgroup }));
     }
-    let null = File::open("/dev/null")?;
     let (output, program_output) = spawn::reading_pipe()?;
     let (errors, program_errors) = spawn::reading_pipe()?;
-    let stdio = Stdio::Pipes([null.as_fd(), program_output.as_fd(), program_errors.as_fd()]);
+    let stdio = Stdio::Pipes([input.as_fd(), program_output.as_fd(), program_errors.as_fd()]);
     let (gated, cgroup) = bear(image, stdio, cgroup)?;
     let outputs = vec![(Kind::Output, File::from(output)), (Kind::Errors, File::from(errors))];
     Ok((gated, Ends { outputs, slave: None, cgroup }))

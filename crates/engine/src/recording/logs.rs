@@ -51,7 +51,10 @@ pub(crate) fn logs(
         // Asked before reading: what was written before the end is read after it.
         let over = !follow || truth.of(home, id).is_over();
         while wanted && reader.advance(&mut |found| wanted &= clock.give(found, shown)).map_err(failed)? {}
-        if over || !wanted {
+        if !wanted {
+            return Ok(());
+        }
+        if over {
             reader.finish(&mut |found| wanted &= clock.give(found, shown));
             return Ok(());
         }

@@ -108,7 +108,6 @@ fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Re
         Found::Fact(fact) if fact.at.wall <= wall => last = Some(offset),
         Found::Fact(_) | Found::Damage(_) => {}
     })?;
-    file.rewind()?;
     scan(file, &mut |offset, found| {
         if last.is_some_and(|last| offset <= last) {
             evidence.add(offset, found);
@@ -116,8 +115,21 @@ fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Re
     })
 }
 
+/// What a log says that was opened before and may have no name any more.
+pub(crate) fn read_evidence(file: &File) -> Evidence {
+    let mut evidence = Evidence::default();
+    let read = file.try_clone();
+    let read = read.and_then(|mut file| scan(&mut file, &mut |offset, found| evidence.add(offset, found)));
+    if let Err(error) = read {
+        evidence.damaged(unreadable(&error));
+    }
+    evidence
+}
+
+/// Reads a log from its beginning.
 fn scan(file: &mut File, take: &mut impl FnMut(u64, Found)) -> std::io::Result<()> {
     let mut scanner = Scanner::default();
+    file.rewind()?;
     disk::read_pieces(file, LONGEST, |piece| scanner.feed(piece, take))?;
     scanner.finish(take);
     Ok(())

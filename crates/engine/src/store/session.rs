@@ -37,6 +37,11 @@ impl SessionDir {
         log::past(self, self.dir.read(EVIDENCE), wall)
     }
 
+    /// The evidence's file, to be read later, whatever becomes of its name.
+    pub(crate) fn evidence(&self) -> std::io::Result<File> {
+        self.dir.read(EVIDENCE)
+    }
+
     /// Opens the evidence for a witness to add to.
     ///
     /// # Errors
@@ -59,6 +64,20 @@ impl SessionDir {
     /// How long the recording is; none if there is none that can be read.
     pub(crate) fn recording_bytes(&self) -> Option<u64> {
         Some(self.dir.read(RECORDING).ok()?.metadata().ok()?.len())
+    }
+
+    /// Waits until the facts are on the disk, and the names that lead to them.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
+        for name in [EVIDENCE, OUTCOME] {
+            self.dir.read(name)?.sync_all()?;
+        }
+        self.dir.flush()?;
+        let around =
+            self.dir.open_below("..").map_err(|untrusted| std::io::Error::other(untrusted.says()))?;
+        around.flush()
     }
 
     /// Removes everything but the evidence and the slot.
@@ -195,7 +214,8 @@ impl SessionDir {
         Self { dir }
     }
 
-    pub(super) fn slot(&self) -> std::io::Result<Vec<u8>> {
+    /// What the slot holds.
+    pub(crate) fn slot(&self) -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.dir.read(OUTCOME)?.take(disk::Slot::SIZE as u64).read_to_end(&mut bytes)?;
         Ok(bytes)

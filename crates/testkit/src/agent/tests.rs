@@ -90,9 +90,7 @@ fn a_daemon_is_no_descendant_of_its_own() {
 #[test]
 fn an_observer_learns_how_a_process_ended_that_another_one_reaped() {
     let mut agent = Running::start(
-        Command::new("sh")
-            .args(["-c", "\"$0\" 'exec sh -c read' & echo pid $!; wait; read x"])
-            .arg(bin("fake-agent")),
+        Command::new("sh").args(["-c", "\"$0\" hang & echo pid $!; wait; read x"]).arg(bin("fake-agent")),
     );
     let other = started(&mut agent, "pid");
     assert_eq!(other.0.ending(), None);

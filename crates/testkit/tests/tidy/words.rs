@@ -5,6 +5,7 @@ use crate::workspace::{Offender, Source, check, paper};
 
 /// Foreign names that contain a refused word: exactly as they are written, and why they must be.
 const FOREIGN: &[(&str, &str)] = &[
+    ("\"events\"", "the command that shows facts, by the name that docker gave it"),
     (".local/state", "the XDG default for what we keep"),
     ("/task", "a folder of procfs"),
     ("Child", "std::process::Child"),
@@ -12,6 +13,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("StateDirectory", "systemd's name"),
     ("Timestamp", "jiff::Timestamp"),
     ("XDG_STATE_HOME", "the XDG variable"),
+    ("abide events", "the command that shows facts, by the name that docker gave it"),
     ("cgroup.events", "a file of a cgroup"),
     ("job control", "the shell's feature"),
     ("memory.events", "a file of a cgroup"),

@@ -1,4 +1,4 @@
-//! The facts about an end: how the program ended, who observed it, why, and what it left behind.
+//! How a program ended: what was observed, by whom, why, and what it left behind.
 
 use serde::{Deserialize, Serialize};
 

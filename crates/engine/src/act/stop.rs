@@ -11,10 +11,12 @@ use abide_core::verdict::actor_of;
 use abide_sys::cgroup::Cgroup;
 use abide_sys::{clock, poll, signal};
 
+use crate::act::seal;
+use crate::place;
 use crate::place::tree;
 use crate::store::{Home, Writer};
 use crate::truth::{Session, Truth};
-use crate::{place, seal};
+use crate::wait::Waiting;
 
 /// How long a guard may take beyond the patience it was asked for.
 const SLACK_MS: u64 = 10_000;
@@ -24,18 +26,28 @@ const DEATH_MS: u64 = 5_000;
 /// Ends a session. Returns once the death of its program is proved.
 pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
     admit(session.id.as_str(), session.verdict.status, Column::Stoppable)?;
+    let mut waiting = Waiting::new(truth, Some(home), std::slice::from_ref(&session.id));
     match held_guard(truth, session) {
         Some(guard) => {
+            // The guard's word that nothing is left to do.
+            let done = home.session(&session.id).ok().and_then(|dir| dir.waiting().ok());
             let value = i32::try_from(grace_ms).unwrap_or(i32::MAX);
             signal::send_with(&guard, signal::TERM, value).map_err(|e| refused(session, "ask", &e))?;
             let patience = grace_ms.saturating_mul(2).saturating_add(SLACK_MS);
-            if !ends_within(&guard, patience) {
+            if !ends_within(done.as_ref().map_or(guard.as_fd(), AsFd::as_fd), patience) {
                 end_it_here(truth, home, session, 0)?;
             }
         }
         None => end_it_here(truth, home, session, grace_ms)?,
     }
-    Ok(truth.of(home, &session.id))
+    let stopped = waiting.look().pop().unwrap_or_else(|| truth.of(home, &session.id));
+    let abandoned = !stopped.seen.guard.is_alive() && !stopped.seen.host.is_alive();
+    if stopped.verdict.status.is_stoppable() && abandoned {
+        // Whoever was to do it has died over it.
+        end_it_here(truth, home, &stopped, grace_ms)?;
+        return Ok(truth.of(home, &session.id));
+    }
+    Ok(stopped)
 }
 
 /// Sends a signal to the program, and records it first.
@@ -44,7 +56,8 @@ pub(crate) fn send(truth: &Truth, home: &Home, session: &Session, number: i32) -
     let program = held_program(truth, session)?;
     let mut pen = pen(truth, home, session)?;
     note_signal(&mut pen, session, number, &program.0)?;
-    signal::send(&program.1, number).map_err(|e| refused(session, "signal", &e))
+    signal::send(&program.1, number).map_err(|e| refused(session, "signal", &e))?;
+    pen.sync().map_err(|e| refused(session, "record", &e))
 }
 
 /// The processes of the session that outlived its program and are alive now.
@@ -115,7 +128,7 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
     seal::seal(truth, home, &session.id).map(|_| ())
 }
 
-fn ends_within(pidfd: &OwnedFd, ms: u64) -> bool {
+fn ends_within(pidfd: impl AsFd, ms: u64) -> bool {
     let deadline = clock::now().boot.saturating_add(ms);
     loop {
         let left = deadline.saturating_sub(clock::now().boot);

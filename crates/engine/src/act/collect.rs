@@ -1,13 +1,16 @@
 //! Removing sessions: one by one, or by age, number and size. Only what is provably over is ever collected.
 
-use abide_core::evidence::{Body, Noted, Role};
+use abide_core::evidence::{Body, How, Noted, Role};
 use abide_core::failure::{Code, Failure, admit};
+use abide_core::id::SessionId;
 use abide_core::status::Column;
 use abide_sys::lock::{self, Holder};
+use abide_sys::signal;
 
-use crate::store::Home;
+use crate::act::seal;
+use crate::store::{Home, SessionDir};
 use crate::truth::{Session, Truth};
-use crate::{names, place, seal};
+use crate::{names, place};
 
 /// What `gc` takes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,6 +42,10 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
     let failed =
         |e: std::io::Error| Failure::io("remove session", id, &e).about(id.as_str()).in_status(status);
     let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
+    let removes_itself = session.evidence.beginning.launched.as_ref().is_some_and(|told| told.body.remove);
+    let guard = session.evidence.helpers.guarded.as_ref().filter(|_| removes_itself);
+    let guard = guard.filter(|told| told.body.guard.pid != std::process::id());
+    let guard = guard.and_then(|told| truth.hold(&told.body.guard).ok());
     if let Ok(mut pen) = dir.write(Role::Client, truth.now().boot) {
         if !lock::take(pen.file(), Holder::Sealer).map_err(failed)? {
             return Err(Failure::new(
@@ -61,7 +68,43 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
     if let Some(name) = session.name() {
         names::release(home, name, id);
     }
-    home.erase(id).map_err(failed)
+    home.erase(id).map_err(failed)?;
+    if let Some(guard) = guard {
+        // It lingers only for what is done now; one that is gone meanwhile need not be told.
+        let _ = signal::send(&guard, signal::TERM);
+    }
+    Ok(())
+}
+
+/// Removes a session whose outcome is on record; whatever else it is, it is kept. One that is gone is fine too.
+pub(crate) fn remove_ended(truth: &Truth, home: &Home, id: &SessionId) -> Result<(), Failure> {
+    let Some(session) = truth.of_listed(home, id) else {
+        return Ok(());
+    };
+    let closing = &session.evidence.closing;
+    let observed = closing.ended.as_ref().is_some_and(|told| told.body.outcome.how != How::Lost);
+    if !observed && closing.exec_failed.is_none() {
+        return Ok(());
+    }
+    match remove(truth, home, &session, false) {
+        // Another was faster.
+        Err(_) if !home.has(id) => Ok(()),
+        done => done,
+    }
+}
+
+/// Removes the session that a guard kept, as it was ordered to, if its directory is still where it was.
+pub(crate) fn remove_kept(truth: &Truth, dir: &SessionDir) -> Result<(), Failure> {
+    let evidence = dir.read().evidence();
+    let Some(id) = evidence.beginning.launched.as_ref().and_then(|told| SessionId::parse(&told.body.id))
+    else {
+        return Ok(());
+    };
+    match Home::around(dir, &id) {
+        Ok(home) => remove_ended(truth, &home, &id),
+        // Somebody else has removed it.
+        Err(_) => Ok(()),
+    }
 }
 
 /// Removes what the limits leave no room for, the oldest first. With `dry`, only says what it would remove.

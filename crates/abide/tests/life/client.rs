@@ -1,0 +1,6 @@
+//! Terminals that show a session and type into it, and the screen that they and others are shown.
+
+mod attached;
+mod driving;
+mod screens;
+mod typing;

@@ -1,0 +1,103 @@
+//! Facts as they come: all of them, in order, of old sessions and new ones, whatever the system gives as hints.
+
+use std::process::Stdio;
+
+use abide_testkit::deadline::until;
+use abide_testkit::namespace::unshare;
+use abide_testkit::{Ending, Ran, Running};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::World;
+
+/// The next facts that a follower shows, up to and with one of this name.
+fn shown_until(follower: &mut Running, fact: &str) -> Vec<(String, String, u64)> {
+    let mut shown = Vec::new();
+    loop {
+        let mut line: Value = serde_json::from_str(&follower.line()).expect("JSON");
+        let mut told = |name: &str| line["data"][name].take();
+        let (session, name, seq) = (told("session"), told("fact"), told("seq"));
+        let text = |value: &Value| value.as_str().expect("a word").to_owned();
+        shown.push((text(&session), text(&name), seq.as_u64().expect("a number")));
+        if name == fact {
+            return shown;
+        }
+    }
+}
+
+/// The facts of a session as its evidence has them.
+fn on_record(world: &World, id: &str) -> Vec<(String, String, u64)> {
+    let fact = |told: &Value| {
+        let name = told["fact"].as_str().expect("a name").to_owned();
+        (id.to_owned(), name, told["n"].as_u64().expect("a number"))
+    };
+    world.facts(id).iter().map(fact).collect()
+}
+
+#[test]
+fn a_follower_sees_what_was_what_comes_and_what_goes() {
+    let world = World::new();
+    let old = world.live(&["trap-exit USR1 7", "print ready", "hang"]);
+    old.helper("host", None);
+    old.until_shown("ready");
+    let mut follower = world.start(&["events", "-f", "--json"]);
+    let mut seen = shown_until(&mut follower, "hosted");
+    let new = world.observe(world.run(&["--name", "new"], &["trap-exit USR1 3", "print ready", "hang"]));
+    new.until_shown("ready");
+    seen.extend(shown_until(&mut follower, "hosted"));
+    for life in [&old, &new] {
+        life.program.0.signal(Signal::USR1);
+        seen.extend(shown_until(&mut follower, "ended"));
+    }
+    for life in [&old, &new] {
+        let shown: Vec<_> = seen.iter().filter(|(session, ..)| *session == life.id).cloned().collect();
+        // The end may have been told from the slot, before the log had it.
+        until("its end is in the log", || !world.told(&life.id, "ended").is_empty());
+        assert_eq!(shown, on_record(&world, &life.id), "each once, in the order of the file");
+        assert_eq!(world.abide.run(&["rm", &life.id]).code(), Some(0));
+        let gone = shown_until(&mut follower, "removed");
+        assert!(gone.iter().any(|(session, fact, _)| *session == life.id && fact == "removing"), "{gone:?}");
+    }
+    follower.signal(Signal::TERM);
+    assert_eq!(follower.reap(), Ending::Signaled { signal: 15, core: false });
+}
+
+#[test]
+fn a_follower_whose_reader_is_gone_ends_quietly_without_waiting_for_a_fact() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    let ran = Ran::of(&mut world.bash(r#""$0" events -f | head -n 1; echo "${PIPESTATUS[0]}""#, &[]));
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!((lines.len(), lines[1], ran.stderr.as_str()), (2, "0", ""), "{ran:?}");
+    assert!(life.program.0.lives());
+}
+
+#[test]
+fn a_follower_of_named_sessions_ends_when_they_are_removed() {
+    let world = World::new();
+    let life = world.live(&["trap-exit USR1 7", "print ready", "hang"]);
+    life.until_shown("ready");
+    let mut follower = world.start(&["events", "-f", "--json", &life.id]);
+    shown_until(&mut follower, "started");
+    let _other = world.live(&["hang"]);
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(7));
+    assert_eq!(world.abide.run(&["rm", &life.id]).code(), Some(0));
+    let seen = shown_until(&mut follower, "removed");
+    assert!(seen.iter().all(|(session, ..)| *session == life.id), "another's facts: {seen:?}");
+    assert_eq!(follower.reap(), Ending::Exited(0));
+}
+
+#[test]
+fn without_a_home_or_hints_new_facts_are_found_all_the_same() {
+    let world = World::new();
+    let command = world.abide.command(&["events", "-f", "--json"]);
+    let script = "echo 0 > /proc/sys/user/max_inotify_instances; exec \"$0\" \"$@\"";
+    let mut shell = unshare(&[], "bash".as_ref());
+    shell.args(["-c", script]).arg(command.get_program()).args(command.get_args());
+    shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut follower = Running::start(shell.stderr(Stdio::null()));
+    let id = world.run(&[], &["exit 3"]);
+    let seen = shown_until(&mut follower, "ended");
+    assert!(seen.len() >= 4 && seen.iter().all(|(session, ..)| *session == id), "{seen:?}");
+}

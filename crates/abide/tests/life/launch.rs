@@ -1,0 +1,8 @@
+//! Launches: who may die meanwhile, what programs are given, what is left, and what is removed afterwards.
+
+mod durable;
+mod launcher;
+mod leftovers;
+mod limits;
+mod pipes;
+mod removal;

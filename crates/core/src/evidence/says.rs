@@ -1,0 +1,176 @@
+//! What each fact says, in words for people. Arguments are quoted as they are: whoever shows them hides secrets.
+
+use super::{
+    Adopted, Attention, Body, Checkpointed, Cut, Declared, Drained, ExecFailed, Guarded, Hosted,
+    ImageChanged, Launched, Marked, Signalled, Started, StopAsked, TurnClosed, TurnOpened, Wants,
+};
+
+impl Body {
+    /// What the fact says.
+    #[must_use]
+    pub fn says(&self) -> String {
+        match self {
+            Self::Launched(body) => body.says(),
+            Self::Guarded(body) => body.says(),
+            Self::Hosted(body) => body.says(),
+            Self::Started(body) => body.says(),
+            Self::ExecFailed(body) => body.says(),
+            Self::StopAsked(body) => body.says(),
+            Self::Signalled(body) => body.says(),
+            Self::Ended(body) => body.says(),
+            Self::Cut(body) => body.says(),
+            Self::Drained(body) => body.says(),
+            Self::Declared(body) => body.says(),
+            Self::TurnOpened(body) => body.says(),
+            Self::TurnClosed(body) => body.says(),
+            Self::Attention(body) => body.says(),
+            Self::Marked(body) => body.says(),
+            Self::Checkpointed(body) => body.says(),
+            Self::Adopted(body) => body.says(),
+            Self::ImageChanged(body) => body.says(),
+            Self::Noted(body) | Self::Summary(body) => body.text.clone(),
+            Self::Sealed(body) => body.says(),
+            Self::Removing(body) => format!("removal began {}", body.text),
+            Self::Removed(body) => format!("removed {}", body.text),
+            Self::Other { body, .. } => body.clone(),
+        }
+    }
+}
+
+impl Launched {
+    #[must_use]
+    pub fn says(&self) -> String {
+        let cut = if self.argv_cut { " ..." } else { "" };
+        let input = self.stdin.as_ref().map_or_else(String::new, |kind| format!(", its input from a {kind}"));
+        format!("launched {}{cut}{input}", self.argv.join(" "))
+    }
+}
+
+impl Adopted {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("adopted process {}", self.program.pid)
+    }
+}
+
+impl Guarded {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("guard {} took over", self.guard.pid)
+    }
+}
+
+impl Hosted {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("host {} of generation {}", self.host.pid, self.generation)
+    }
+}
+
+impl Started {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("program {} runs {}", self.program.pid, self.image)
+    }
+}
+
+impl ImageChanged {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("the program became {}", self.image)
+    }
+}
+
+impl StopAsked {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("{} asked it to stop", self.by)
+    }
+}
+
+impl Signalled {
+    #[must_use]
+    pub fn says(&self) -> String {
+        let pids: Vec<String> = self.pids.iter().map(u32::to_string).collect();
+        format!("{} sends signal {} to {}", self.by, self.signal, pids.join(" "))
+    }
+}
+
+impl ExecFailed {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("exec of {} failed with errno {}", self.path, self.errno)
+    }
+}
+
+impl super::Ended {
+    #[must_use]
+    pub fn says(&self) -> String {
+        match self.survivors.len() {
+            0 => self.outcome.says(),
+            count => format!("{}; processes that live on: {count}", self.outcome.says()),
+        }
+    }
+}
+
+impl Cut {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("the recording was cut at byte {} of output: {}", self.offset, self.reason)
+    }
+}
+
+impl Drained {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("all {} bytes of output were taken", self.bytes)
+    }
+}
+
+impl Declared {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("declared {}, exit code {}", self.status, self.exit_code)
+    }
+}
+
+impl TurnOpened {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("turn {} opened in {}", self.turn, self.cwd)
+    }
+}
+
+impl TurnClosed {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("turn {} closed: {}", self.turn, self.reason)
+    }
+}
+
+impl Attention {
+    #[must_use]
+    pub fn says(&self) -> String {
+        let wants = match self.wants {
+            Wants::None => "nothing is wanted",
+            Wants::Approval => "an approval is wanted",
+            Wants::Answer => "an answer is wanted",
+            Wants::Other => "something is wanted",
+        };
+        self.text.as_ref().map_or_else(|| wants.to_owned(), |text| format!("{wants}: {text}"))
+    }
+}
+
+impl Marked {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("mark {} at byte {} of output", self.name, self.offset)
+    }
+}
+
+impl Checkpointed {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("saved to {}", self.path)
+    }
+}

@@ -1,0 +1,78 @@
+//! What killed launches and removals left behind: whose it is, and clearing what is provably nobody's.
+
+use abide_core::failure::Failure;
+use abide_core::id::SessionId;
+
+use crate::act::collect::Collected;
+use crate::store::{self, Home, Leftover, SessionDir};
+use crate::truth::Truth;
+
+/// Whose a leftover is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// Provably nobody's, and why.
+    Nobody(&'static str),
+    /// A launch that goes on.
+    Somebody,
+    /// That cannot be told, and why.
+    Unclear(&'static str),
+}
+
+/// Looks at everything that is left behind.
+pub(crate) fn list(truth: &Truth, home: &Home) -> Result<Vec<(Leftover, Owner)>, Failure> {
+    let judged = |leftover: Leftover| {
+        let dir = home.leftover(&leftover).ok()?;
+        let owner = judge(truth, &leftover, &dir);
+        Some((leftover, owner))
+    };
+    Ok(home.leftovers()?.into_iter().filter_map(judged).collect())
+}
+
+/// Removes what is nobody's; with `dry`, only says what it would remove.
+pub(crate) fn clear(truth: &Truth, home: &Home, dry: bool) -> Result<Vec<Collected>, Failure> {
+    let mut cleared = Vec::new();
+    for leftover in home.leftovers()? {
+        let Ok(dir) = home.leftover(&leftover) else {
+            continue;
+        };
+        // Held from the judgement to the removal: nobody can begin to use it in between.
+        let Owner::Nobody(_) = judge(truth, &leftover, &dir) else {
+            continue;
+        };
+        let (name, bytes) = (leftover.name(), dir.bytes());
+        let done = if dry { Ok(()) } else { home.clear(&leftover) };
+        let failure = done.err().map(|e| Failure::io("remove", &name, &e));
+        cleared.push(Collected { id: name, bytes, failure });
+    }
+    Ok(cleared)
+}
+
+fn judge(truth: &Truth, leftover: &Leftover, dir: &SessionDir) -> Owner {
+    match leftover {
+        Leftover::Gone(_) => Owner::Nobody("its removal was on record before it got this name"),
+        Leftover::Draft(id) => judge_draft(truth, id, dir),
+    }
+}
+
+/// Launcher, guard and host hold a draft from its first moment, and a session gets its own name before its program runs.
+fn judge_draft(truth: &Truth, id: &SessionId, dir: &SessionDir) -> Owner {
+    if !dir.dir().hold_if_free() {
+        return Owner::Somebody;
+    }
+    let file = match dir.evidence() {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Owner::Nobody("its launcher died before there was anything to record");
+        }
+        Err(_) => return Owner::Unclear("its evidence cannot be read"),
+    };
+    let session = truth.of_held(id, store::read_evidence(&file), Some(&file));
+    let (rule, record) = (session.verdict.rule, &session.evidence.record);
+    if record.facts == 0 && !session.evidence.is_damaged() {
+        return Owner::Nobody("its launcher died before a guard took over");
+    }
+    match rule.closing() {
+        Some(_) => Owner::Nobody(rule.says()),
+        None => Owner::Unclear(rule.says()),
+    }
+}

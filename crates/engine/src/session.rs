@@ -1,0 +1,80 @@
+//! What can be asked of a session that was found.
+
+use abide_core::evidence::Size;
+use abide_core::verdict::{Ground, Now, because};
+
+use crate::Session;
+
+impl Session {
+    /// The proof of the verdict.
+    #[must_use]
+    pub fn because(&self) -> Vec<Ground> {
+        because(self.verdict.rule, &self.evidence, &self.seen, self.asked)
+    }
+
+    /// The terminal's size at the launch; of a program on pipes, what a terminal usually has.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        let launched = self.evidence.beginning.launched.as_ref();
+        launched.and_then(|told| told.body.size).unwrap_or(Size { cols: 80, rows: 24 })
+    }
+
+    /// It has ended, or nothing that can still happen would tell how.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.verdict.status.is_terminal() || self.is_beyond_telling()
+    }
+
+    /// It has not ended as far as anyone knows, and nothing that can still happen would tell.
+    #[must_use]
+    pub fn is_beyond_telling(&self) -> bool {
+        self.verdict.rule.is_beyond_telling(&self.evidence)
+    }
+
+    /// Its program or its agent is alive, or a living guard or host still works for it.
+    #[must_use]
+    pub fn is_provably_alive(&self) -> bool {
+        let seen = [self.seen.program, self.seen.owner, self.seen.guard, self.seen.host];
+        self.verdict.status.is_active() && seen.iter().any(|one| one.is_alive())
+    }
+
+    /// The name that a person gave it.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        let beginning = &self.evidence.beginning;
+        let launched = beginning.launched.as_ref().and_then(|told| told.body.name.as_deref());
+        launched.or_else(|| beginning.adopted.as_ref().and_then(|told| told.body.name.as_deref()))
+    }
+
+    /// The wall time of its end; where nobody saw that, of the last sign of life.
+    #[must_use]
+    pub fn ended_at(&self) -> i64 {
+        let closing = &self.evidence.closing;
+        let ended = closing.ended.as_ref().map(|told| told.at.wall);
+        let failed = || closing.exec_failed.as_ref().map(|told| told.at.wall);
+        let last = || self.evidence.record.last.as_ref().map(|told| told.at.wall);
+        ended.or_else(failed).or_else(last).unwrap_or_else(|| self.launched_at())
+    }
+
+    /// Orders sessions by their launch: those of this boot by its clock, which nobody can set, after all others.
+    pub(crate) fn recency(&self, now: Now) -> (bool, i64) {
+        let beginning = &self.evidence.beginning;
+        let launched =
+            beginning.launched.as_ref().map(|told| (now.shares_clock(&self.evidence, told), told.at));
+        let adopted =
+            || beginning.adopted.as_ref().map(|told| (now.shares_clock(&self.evidence, told), told.at));
+        match launched.or_else(adopted) {
+            Some((true, at)) => (true, at.boot.cast_signed()),
+            Some((false, at)) => (false, at.wall),
+            None => (false, 0),
+        }
+    }
+
+    /// The wall time at which it came to be; zero if that cannot be read.
+    #[must_use]
+    pub fn launched_at(&self) -> i64 {
+        let beginning = &self.evidence.beginning;
+        let launched = beginning.launched.as_ref().map(|told| told.at.wall);
+        launched.or_else(|| beginning.adopted.as_ref().map(|told| told.at.wall)).unwrap_or(0)
+    }
+}

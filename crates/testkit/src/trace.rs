@@ -1,0 +1,48 @@
+//! System calls, watched and interfered with: a command under `strace`, which can also fail a call or signal its caller.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::running::Ran;
+
+/// The same command under `strace` with these options, everything it starts included; what is seen goes to a file.
+#[must_use]
+pub fn traced(command: &Command, options: &[&str], log: &Path) -> Command {
+    let mut tracer = Command::new("strace");
+    tracer.args(["-f", "-qq", "-y", "-ttt", "-s", "2000", "-o"]).arg(log).args(options);
+    tracer.arg(command.get_program()).args(command.get_args());
+    tracer.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    tracer
+}
+
+/// One system call, as it was begun.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// When, in seconds.
+    pub at: f64,
+    pub text: String,
+}
+
+/// Runs a traced command to its end, and the end of everything it started, and gives the calls in their order.
+///
+/// # Panics
+/// If there is no `strace`, or what it wrote cannot be read.
+#[must_use]
+pub fn calls(command: &Command, options: &[&str], log: &Path) -> (Ran, Vec<Call>) {
+    (Ran::of(&mut traced(command, options, log)), seen(log))
+}
+
+/// The calls that were seen so far.
+///
+/// # Panics
+/// If there is no `strace`, or what it wrote cannot be read.
+#[must_use]
+pub fn seen(log: &Path) -> Vec<Call> {
+    let text = std::fs::read_to_string(log).expect("strace is needed, and writes what it sees");
+    let call = |line: &str| {
+        let (_, rest) = line.split_once(' ')?;
+        let (at, text) = rest.trim_start().split_once(' ')?;
+        Some(Call { at: at.parse().ok()?, text: text.to_owned() })
+    };
+    text.lines().filter_map(call).collect()
+}
