@@ -28,7 +28,11 @@ fuzz_target!(|input: &[u8]| {
         _ => (with_checksums(slot), with_checksums(log)),
     };
     let seen = Seen { guard: pick(*guard), host: pick(*host), program: pick(*program), owner: pick(*owner) };
-    let now = Now { at: Moment { wall: i64::from(*guard) << 40, boot: u64::from(*host) << 20 }, boot: 0 };
+    let now = Now {
+        at: Moment { wall: i64::from(*guard) << 40, boot: u64::from(*host) << 20 },
+        boot: 0,
+        time_ns: None,
+    };
 
     let mut evidence = Evidence::read(&log);
     check_pieces(&log, &evidence);

@@ -92,7 +92,13 @@ fn sighting(want: &Identity, choices: &[u8; 8], parsed: Option<Stat>) -> Sightin
         1 => Err(Doubt::Refused(i32::from(choices[7]))),
         _ => {
             let start_ticks = want.start_ticks.unwrap_or_default();
-            Ok(Stat { letter: choices[7], parent: 1, terminal: 0, threads: u64::from(choices[6]), start_ticks })
+            Ok(Stat {
+                letter: choices[7],
+                parent: 1,
+                terminal: 0,
+                threads: u64::from(choices[6]),
+                start_ticks,
+            })
         }
     };
     match choices[4] % 6 {
