@@ -30,6 +30,10 @@ reuse:
 bench-ls:
     cargo run --release -p abide-testkit --bin bench-ls
 
+# Figures about whole lives: wait, memory, stop, upgrade, kill-host, kill-guard (all of them without a name)
+bench-life *WHAT:
+    cargo run --release -p abide-testkit --bin bench-life -- {{ WHAT }}
+
 # Licences, sources and advisories of the dependencies (needs cargo-deny)
 deny:
     cargo deny check

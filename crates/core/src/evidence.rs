@@ -230,6 +230,9 @@ pub struct Started {
 pub struct ExecFailed {
     pub errno: i32,
     pub path: String,
+    /// The directory that could not be entered, if it came no further than that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
 }
 
 /// Somebody asked for the session's end.

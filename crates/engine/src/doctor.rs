@@ -7,6 +7,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::identity::Liveness;
 use abide_core::place::{Place, Stays};
+use abide_core::verdict::Rule;
 use abide_sys::cgroup::Cgroup;
 
 use crate::{Owner, Sealing, Session, Sessions, Truth, place};
@@ -167,8 +168,29 @@ fn each_session(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
         if session.verdict.status.is_terminal() {
             checks.extend(empty_cgroup(session, fix));
         }
+        if session.verdict.rule == Rule::Removing {
+            checks.push(half_removed(sessions, session, fix));
+        }
     }
     Ok(checks)
+}
+
+/// A removal that began and did not end; its remover may still be at it.
+fn half_removed(sessions: &Sessions, session: &Session, fix: bool) -> Check {
+    let (name, id) = ("removal", &session.id);
+    let check = match fix.then(|| sessions.remove(session, true)) {
+        None => {
+            weak(name, &format!("the removal of session {id} began and did not end"), "abide doctor --fix")
+        }
+        Some(Ok(())) => {
+            Check { health: Health::Mended, ..good(name, format!("session {id} removed to its end")) }
+        }
+        Some(Err(failure)) if failure.code == Code::Busy => {
+            good(name, format!("session {id} is being removed by another"))
+        }
+        Some(Err(failure)) => failed(name, &failure, "abide doctor --fix"),
+    };
+    check.about(id)
 }
 
 fn damage(session: &Session) -> Option<Check> {

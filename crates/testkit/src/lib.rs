@@ -1,9 +1,10 @@
 //! What abide's tests share, each helper once; never shipped. Read from the top: where a test lives (`scratch`, `cgroup`),
 //! what it starts (`running`, `terminal`, `agent`, `abide`), who knows the truth (`observer`), and the faults it injects
-//! (`namespace`, `drill`, `reuse`, `trace`). Nothing here sleeps: a deadline is a failure message, never a pace.
+//! (`namespace`, `drill`, `reuse`, `trace`); `bench` has the figures. Nothing here sleeps: a deadline is a failure message, never a pace.
 
 pub mod abide;
 pub mod agent;
+pub mod bench;
 mod bins;
 pub mod cgroup;
 pub mod deadline;

@@ -186,7 +186,7 @@ impl Scene {
 
     #[must_use]
     pub fn exec_failed(self, errno: i32) -> Self {
-        self.guard(Body::ExecFailed(ExecFailed { errno, path: "/usr/bin/make".into() }))
+        self.guard(Body::ExecFailed(ExecFailed { errno, path: "/usr/bin/make".into(), directory: None }))
     }
 
     #[must_use]

@@ -104,7 +104,11 @@ impl Verb for Args {
         }
         if let Some(failed) = &session.evidence.closing.exec_failed {
             let reason = std::io::Error::from_raw_os_error(failed.body.errno);
-            let message = format!("session {}: cannot execute {}: {reason}", session.id, failed.body.path);
+            let what = match &failed.body.directory {
+                Some(directory) => format!("enter {directory}"),
+                None => format!("execute {}", failed.body.path),
+            };
+            let message = format!("session {}: cannot {what}: {reason}", session.id);
             front.output.remark(&format!("abide: {message}"));
         }
         let code = if detached {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use abide_core::evidence::How;
+use abide_sys::lock::Holder;
 use abide_testkit::deadline::until;
 use abide_testkit::namespace::unshare;
 use abide_testkit::scene::{Scene, dead};
@@ -84,6 +85,20 @@ fn sealing_keeps_the_verdict_and_tells_who_closed_it() {
     let session = stage.inspect("lost0000");
     assert_eq!((&session["status"], stage.rule("lost0000").as_str()), (&"lost".into(), "sealed_lost"));
     assert_eq!((&session["outcome"]["observed_by"], &session["exit_code"]), (&"sealed".into(), &Value::Null));
+}
+
+#[test]
+fn a_removal_that_did_not_end_is_told_and_ended() {
+    let stage = Stage::new();
+    let half = stage.over("half0000").ended(How::Exited { code: 0 }).removing();
+    let busy = stage.over("busy0000").ended(How::Exited { code: 0 }).removing().held(Holder::Sealer);
+    assert!(stage.text(&["doctor"]).contains("! removal: the removal of session half0000 began"));
+    let refused = stage.abide.run(&["rm", "half0000"]);
+    assert!(refused.stderr.contains("`abide rm --force half0000` removes it to its end"), "{refused:?}");
+    let mended = stage.text(&["doctor", "--fix"]);
+    assert!(mended.contains("+ removal: session half0000 removed to its end"), "{mended}");
+    assert!(mended.contains("session busy0000 is being removed by another"), "{mended}");
+    assert!(!half.dir().exists() && busy.dir().exists());
 }
 
 #[test]

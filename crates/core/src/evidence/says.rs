@@ -99,7 +99,10 @@ impl Signalled {
 impl ExecFailed {
     #[must_use]
     pub fn says(&self) -> String {
-        format!("exec of {} failed with errno {}", self.path, self.errno)
+        match &self.directory {
+            Some(directory) => format!("entering {directory} failed with errno {}", self.errno),
+            None => format!("exec of {} failed with errno {}", self.path, self.errno),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{Body, Role, Signalled, StopAsked, Survivor};
 use abide_core::failure::{Code, Failure, admit};
-use abide_core::identity::Identity;
+use abide_core::identity::{Identity, Liveness};
 use abide_core::status::Column;
 use abide_core::verdict::actor_of;
 use abide_sys::cgroup::Cgroup;
@@ -89,7 +89,10 @@ fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd),
     };
     let actor = actor_of(session.verdict.rule, &session.evidence);
     let program = actor.ok_or_else(|| unproved("is not on record".to_owned()))?;
-    let pidfd = truth.hold(program).map_err(|liveness| unproved(liveness.says()))?;
+    let pidfd = truth.hold(program).map_err(|liveness| match liveness {
+        Liveness::Alive(_) => unproved("is alive and cannot be taken hold of".to_owned()),
+        Liveness::Dead(_) | Liveness::Unknown(_) => unproved(liveness.says()),
+    })?;
     Ok((*program, pidfd))
 }
 

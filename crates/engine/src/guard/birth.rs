@@ -15,7 +15,7 @@ use abide_sys::disk::{self, PrivateDir};
 use abide_sys::lock::{self, Holder};
 use abide_sys::pty::Pty;
 use abide_sys::signal::{self, Signals};
-use abide_sys::spawn::{self, Gated, Image, Stdio};
+use abide_sys::spawn::{self, Gated, Image, Stdio, Step};
 use abide_sys::{clock, reap};
 
 use super::link::Link;
@@ -30,6 +30,12 @@ use crate::truth::Truth;
 struct Parcel {
     launched: Launched,
     image: Image,
+}
+
+/// What was called, and where.
+struct Called {
+    path: String,
+    cwd: String,
 }
 
 /// What the program's descriptors are on our side.
@@ -78,7 +84,7 @@ fn launch(
     home: &Home,
     dir: SessionDir,
     input: OwnedFd,
-) -> io::Result<(Keeper, (Gated, String))> {
+) -> io::Result<(Keeper, (Gated, Called))> {
     let Parcel { mut launched, image } = unpack(parcel)?;
     let id = SessionId::parse(&launched.id).ok_or(io::ErrorKind::InvalidInput)?;
     let signals = Signals::of(&super::SIGNALS)?;
@@ -96,7 +102,8 @@ fn launch(
     };
     launched.program = Some(identity);
     let timeout_at = launched.timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
-    let command = launched.argv.first().cloned().unwrap_or_default();
+    let path = launched.argv.first().cloned().unwrap_or_default();
+    let command = Called { path, cwd: launched.cwd.clone() };
     let orders = Orders { asking: vec![signal::TERM], timeout_at, remove: launched.remove };
     let durable = launched.durable;
     evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;
@@ -126,7 +133,7 @@ fn launch(
 
 impl Keeper {
     /// Opens the gate and records what came of it. Only the directory is left of a program that never ran.
-    fn pass_the_gate(mut self, (gated, command): (Gated, String)) -> Result<Self, SessionDir> {
+    fn pass_the_gate(mut self, (gated, command): (Gated, Called)) -> Result<Self, SessionDir> {
         let opened = gated.open();
         let at = clock::now();
         match opened {
@@ -135,11 +142,12 @@ impl Keeper {
                 let program = self.truth.identify(self.program.identity.pid).unwrap_or(self.program.identity);
                 self.program.started_boot = at.boot;
                 let cgroup = self.program.cgroup.as_ref().map(|cgroup| cgroup.path().to_owned());
-                self.note(Body::Started(Started { program, image: command, cgroup }));
+                self.note(Body::Started(Started { program, image: command.path, cgroup }));
                 Ok(self)
             }
-            Err((errno, _)) => {
-                let failed = Body::ExecFailed(ExecFailed { errno, path: command });
+            Err((errno, step)) => {
+                let directory = (step == Step::Chdir).then_some(command.cwd);
+                let failed = Body::ExecFailed(ExecFailed { errno, path: command.path, directory });
                 let fact = self.evidence.draft(at, 1, failed.clone());
                 // Either record is enough, and there is nobody left to try again for.
                 let _ = self.dir.fill_slot(&[fact]);

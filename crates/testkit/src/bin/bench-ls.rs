@@ -2,12 +2,13 @@
 //! `tmux list-sessions` with as many sessions as the first home. Fails if abide is not the faster one.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use abide_core::evidence::How;
 use abide_core::identity::Identity;
 use abide_sys::{clock, reap};
+use abide_testkit::bench::built;
 use abide_testkit::scene::{Scene, dead, launch};
 use abide_testkit::{Observer, ScratchDir, ScratchHome};
 
@@ -63,21 +64,6 @@ fn bench() -> io::Result<ExitCode> {
     }
     writeln!(out, "abide is not the faster one")?;
     Ok(ExitCode::FAILURE)
-}
-
-/// The released binary, built if it is not fresh: it stands beside this program.
-fn built() -> io::Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abide/Cargo.toml");
-    let status =
-        Command::new(cargo).args(["build", "--release", "--manifest-path"]).arg(manifest).status()?;
-    let abide = std::env::current_exe()?.with_file_name("abide");
-    let stale = !status.success() || !abide.is_file();
-    if stale {
-        Err(io::Error::other("run with `cargo run --release`, so that abide is built too"))
-    } else {
-        Ok(abide)
-    }
 }
 
 /// Adds finished sessions to a home.

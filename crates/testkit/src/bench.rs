@@ -1,0 +1,122 @@
+//! What the benchmarks share: the released binary, sessions of it in a scratch home, and figures in a row.
+
+pub mod killing;
+pub mod memory;
+pub mod stopping;
+pub mod upgrading;
+pub mod waiting;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{Abide, Observer, ScratchHome};
+
+/// The released binary, built if it is not fresh: it stands beside this program.
+///
+/// # Errors
+/// If this program is not a released one itself.
+pub fn built() -> io::Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abide/Cargo.toml");
+    let status =
+        Command::new(cargo).args(["build", "--release", "--manifest-path"]).arg(manifest).status()?;
+    let abide = std::env::current_exe()?.with_file_name("abide");
+    let stale = !status.success() || !abide.is_file();
+    if stale {
+        Err(io::Error::other("run with `cargo run --release`, so that abide is built too"))
+    } else {
+        Ok(abide)
+    }
+}
+
+/// The released binary at work in a home of its own. What it started is stopped with this value.
+#[derive(Debug)]
+pub struct Bench {
+    pub home: ScratchHome,
+    pub abide: Abide,
+}
+
+impl Bench {
+    /// # Errors
+    /// If there is no released binary.
+    pub fn new() -> io::Result<Self> {
+        let home = ScratchHome::new();
+        let abide = Abide::new(built()?, &home);
+        Ok(Self { home, abide })
+    }
+
+    /// Launches a program in a session, detached, and gives the session's ID.
+    ///
+    /// # Errors
+    /// If that failed.
+    pub fn launch(&self, command: &[&str]) -> io::Result<String> {
+        let ran = self.abide.run(&[&["run", "-d", "--"], command].concat());
+        match ran.code() {
+            Some(0) => Ok(ran.stdout.trim_end().to_owned()),
+            _ => Err(io::Error::other(ran.stderr)),
+        }
+    }
+
+    /// What is true of a session.
+    #[must_use]
+    pub fn inspect(&self, id: &str) -> Value {
+        self.abide.json(&["inspect", id])["data"].take()
+    }
+
+    /// A helper or the program of a session, if it is alive.
+    #[must_use]
+    pub fn process(&self, id: &str, who: &str) -> Option<Observer> {
+        let told = &self.inspect(id)["processes"][who];
+        let alive = told["liveness"] == "alive";
+        let pid = told["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+        pid.filter(|_| alive).and_then(Observer::find)
+    }
+
+    /// Lets the machine come to rest.
+    pub fn rest(&self, id: &str) {
+        let _ = self.abide.run(&["wait", "--cap", "2s", id]);
+    }
+
+    /// A path beside the home.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> String {
+        self.home.around().join(name).display().to_string()
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let listed = self.abide.run(&["ls", "-q"]).stdout;
+        for id in listed.lines() {
+            let _ = self.abide.run(&["stop", "--grace", "0s", id]);
+        }
+    }
+}
+
+/// Some figures of one kind, in us.
+#[derive(Debug, Default)]
+pub struct Figures(Vec<u64>);
+
+impl Figures {
+    pub fn add(&mut self, micros: u64) {
+        self.0.push(micros);
+        self.0.sort_unstable();
+    }
+
+    /// The figure that so many of a hundred do not exceed.
+    #[must_use]
+    pub fn of_hundred(&self, percent: usize) -> u64 {
+        let at = (self.0.len() * percent).div_ceil(100).saturating_sub(1);
+        self.0.get(at).copied().unwrap_or(0)
+    }
+
+    /// Median, 99th of a hundred, and the worst, in ms.
+    #[must_use]
+    pub fn says(&self) -> String {
+        let ms = |percent| self.of_hundred(percent) as f64 / 1000.0;
+        format!("median {:.2} ms, p99 {:.2} ms, worst {:.2} ms", ms(50), ms(99), ms(100))
+    }
+}
