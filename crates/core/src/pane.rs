@@ -54,6 +54,12 @@ impl Pane {
         }
     }
 
+    /// Whether this is the screen that the session is known to have.
+    #[must_use]
+    pub fn shows(&self, screen: &Screen) -> bool {
+        self.showing != Showing::Nothing && self.session.hash() == screen.hash()
+    }
+
     /// Whether the session takes this terminal's size.
     #[must_use]
     pub const fn drives(&self) -> bool {

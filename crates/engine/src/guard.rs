@@ -207,7 +207,7 @@ impl Keeper {
 
     /// What is left of the session.
     fn left(&self) -> Vec<Survivor> {
-        tree::left(&self.truth, std::process::id(), self.program.cgroup.as_ref(), self.link.hosts())
+        tree::left(&self.truth, Some(std::process::id()), self.program.cgroup.as_ref(), self.link.hosts())
     }
 
     /// Sees to it that there is a host as long as there is a program.

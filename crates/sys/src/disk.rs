@@ -52,6 +52,9 @@ impl Untrusted {
     }
 }
 
+/// How often a directory is emptied that others still add to.
+const ROUNDS: u32 = 100;
+
 impl PrivateDir {
     /// Opens a directory by its path.
     ///
@@ -252,10 +255,17 @@ impl PrivateDir {
         match openat(&self.0, name, flags, Mode::empty()) {
             Ok(dir) => {
                 let below = Self(dir);
-                for name in below.names()? {
-                    below.remove_tree(name.to_str().ok_or(io::ErrorKind::InvalidData)?)?;
+                // One who still works in it may add something after it was looked at; none can once it is gone.
+                for _ in 0..ROUNDS {
+                    for name in below.names()? {
+                        below.remove_tree(name.to_str().ok_or(io::ErrorKind::InvalidData)?)?;
+                    }
+                    match self.remove_if_there(name, AtFlags::REMOVEDIR) {
+                        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+                        removed => return removed,
+                    }
                 }
-                self.remove_if_there(name, AtFlags::REMOVEDIR)
+                Err(io::ErrorKind::DirectoryNotEmpty.into())
             }
             Err(Errno::NOTDIR | Errno::LOOP) => self.remove_if_there(name, AtFlags::empty()),
             Err(Errno::NOENT) => Ok(()),

@@ -200,3 +200,18 @@ fn a_directory_is_published_once_and_whole() {
     assert!(scratch.join("k3v9q2zr/fact").exists() && scratch.join("second").exists());
     assert!(private.publish("none", "other").is_err());
 }
+
+#[test]
+fn a_directory_is_removed_although_another_still_adds_to_it() {
+    let scratch = ScratchDir::new();
+    let parent = PrivateDir::open(scratch.path()).unwrap();
+    for _ in 0..20 {
+        let below = parent.ensure_below("gone").unwrap();
+        std::thread::scope(|scope| {
+            // As long as there is a directory to add to.
+            scope.spawn(|| while below.replace("view", b"{}").is_ok() {});
+            parent.remove_tree("gone").unwrap();
+        });
+        assert!(!scratch.join("gone").exists());
+    }
+}

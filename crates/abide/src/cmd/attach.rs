@@ -76,7 +76,8 @@ impl Verb for Args {
     const TAKES: Option<Column> = Some(Column::LiveHost);
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let how = Attaching { read_only: self.read_only, detach_key: self.key.parse(front)? };
+        let how =
+            Attaching { read_only: self.read_only, detach_key: self.key.parse(front)?, launched: false };
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
         attach(front, &sessions, &session, how)

@@ -93,7 +93,7 @@ impl Verb for Args {
         if !(waits || detached || on_pipes) {
             attach::needs_terminal()?;
         }
-        let how = Attaching { read_only: false, detach_key: self.key.parse(front)? };
+        let how = Attaching { read_only: false, detach_key: self.key.parse(front)?, launched: true };
         let request = self.request(front)?;
         let mut sessions = front.sessions()?;
         let session = sessions.run(request)?;
@@ -111,13 +111,14 @@ impl Verb for Args {
             let message = format!("session {}: cannot {what}: {reason}", session.id);
             front.output.remark(&format!("abide: {message}"));
         }
+        let never_ran = session.evidence.closing.exec_failed.is_some();
         let code = if detached {
             show(front, &sessions, &session)?;
-            session.verdict.codes.wait.filter(|_| session.evidence.closing.exec_failed.is_some()).unwrap_or(0)
-        } else if waits || (on_pipes && front.output.is_json()) {
+            session.verdict.codes.wait.filter(|_| never_ran).unwrap_or(0)
+        } else if waits || never_ran || (on_pipes && front.output.is_json()) {
             front.output.remark(&format!("abide: session {}", session.id));
             wait::answer(front, &waiting.wait(Until::All, None), None, false)?
-        } else if on_pipes || !session.verdict.status.has_live_host() {
+        } else if on_pipes {
             pass_on(front, &sessions, &session, &mut waiting)?
         } else {
             attach::attach(front, &sessions, &session, how)?

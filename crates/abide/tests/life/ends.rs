@@ -114,6 +114,9 @@ fn programs_that_end_before_run_returns_are_not_missed() {
 #[test]
 fn what_a_program_leaves_behind_is_named_and_not_waited_for() {
     let world = World::new();
+    let running = world.live(&["fork hang", "hang"]);
+    running.until_shown("forked");
+    assert_eq!(running.inspect()["survivors"], Value::Array(Vec::new()), "its program has not ended");
     let id = world.run(&[], &["daemon hang", "exit 0"]);
     let (exit, told) = world.wait(&id);
     assert_eq!((exit, outcome(&told)), (Some(0), ("exited", Some(0), None)), "{told}");

@@ -62,12 +62,15 @@ pub(crate) fn send(truth: &Truth, home: &Home, session: &Session, number: i32) -
 
 /// The processes of the session that outlived its program and are alive now.
 pub(crate) fn survivors(truth: &Truth, session: &Session) -> Vec<Survivor> {
+    if !session.verdict.status.is_terminal() {
+        return Vec::new();
+    }
     let ended = session.evidence.closing.ended.as_ref();
     let recorded = ended.map(|told| told.body.survivors.as_slice()).unwrap_or_default();
     let alive = |survivor: &&Survivor| truth.is_alive(&survivor.process).is_alive();
     let mut alive: Vec<Survivor> = recorded.iter().filter(alive).cloned().collect();
     // Those that nobody recorded are known to the cgroup.
-    for survivor in tree::left(truth, std::process::id(), place::recorded(&session.evidence).as_ref(), &[]) {
+    for survivor in tree::left(truth, None, place::recorded(&session.evidence).as_ref(), &[]) {
         if !alive.iter().any(|known| known.process.pid == survivor.process.pid) {
             alive.push(survivor);
         }
@@ -100,7 +103,7 @@ fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd),
 fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> Result<(), Failure> {
     let (program, pidfd) = held_program(truth, session)?;
     let cgroup = place::recorded(&session.evidence);
-    let mut below = tree::left(truth, program.pid, cgroup.as_ref(), &[]);
+    let mut below = tree::left(truth, Some(program.pid), cgroup.as_ref(), &[]);
     let mut pen = pen(truth, home, session)?;
     let by = format!("pid {}", std::process::id());
     note(&mut pen, session, Body::StopAsked(StopAsked { by, grace_ms }))?;
@@ -113,7 +116,7 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
         }
     }
     // What was started meanwhile is known to the cgroup.
-    below.extend(tree::left(truth, std::process::id(), cgroup.as_ref(), &[]));
+    below.extend(tree::left(truth, None, cgroup.as_ref(), &[]));
     let held: Vec<_> = below.iter().filter_map(|one| truth.hold(&one.process).ok()).collect();
     if !held.is_empty() || tree::holds_some(truth, cgroup.as_ref()) {
         let pids = below.iter().map(|survivor| survivor.process.pid).collect();

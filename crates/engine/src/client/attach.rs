@@ -2,6 +2,7 @@
 //! What is shown is `core::pane`'s to decide, what detaches `core::detach`'s; nothing here waits for a host or a
 //! terminal that hangs.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -19,7 +20,8 @@ use abide_sys::{clock, pty};
 
 use super::refresh;
 use super::{Client, inside};
-use crate::store::Home;
+use crate::recording::snapshot::{self, Source};
+use crate::store::{Home, SessionDir};
 use crate::truth::{Session, Truth};
 
 /// How to attach.
@@ -28,6 +30,8 @@ pub struct Attaching {
     /// Look, without typing or resizing.
     pub read_only: bool,
     pub detach_key: DetachKey,
+    /// It was launched just now: an end that came meanwhile is shown, not refused.
+    pub launched: bool,
 }
 
 /// How the terminal was left.
@@ -47,12 +51,16 @@ const WELCOME_MS: u64 = 2_000;
 const COME_BACK_MS: u64 = 5_000;
 /// How long a terminal that takes nothing is waited for when it is left.
 const LEAVE_MS: u64 = 1_000;
+/// How many lines of scrollback are shown of what ended before it could be shown.
+const PAINTED: usize = 1_000;
 /// While so much waits for the terminal, no more is taken from the host.
 const WAITING: usize = 256 * 1024;
 
 pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attaching) -> Result<Left, Failure> {
     let id = &session.id;
-    admit(id.as_str(), session.verdict.status, Column::LiveHost)?;
+    if !how.launched {
+        admit(id.as_str(), session.verdict.status, Column::LiveHost)?;
+    }
     let failed = |e: io::Error| Failure::io("attach to session", id, &e).about(id.as_str());
     if !tty::is_terminal(io::stdin()) || !tty::is_terminal(io::stdout()) {
         return Err(Failure::new(Code::Usage, "attaching needs a terminal")
@@ -63,18 +71,24 @@ pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attachi
     let open = || home.session(id).map_err(|untrusted| failed(io::Error::other(untrusted.says())));
     let signals = Signals::of(&[signal::WINCH, signal::TERM, signal::HUP, signal::INT]).map_err(failed)?;
     let own = own_size();
-    let client = Client::connect(open()?).and_then(|mut client| {
+    let ended = open()?.waiting().map_err(failed)?;
+    let found = Client::connect(open()?).and_then(|mut client| {
         client.attach(own, how.read_only)?;
-        Ok(client)
+        await_host(client, &signals, &ended)
     });
-    let mut client = match client {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(unresponsive(truth, session)),
-        client => client.map_err(failed)?,
+    let nobody = |failure: Failure| match truth.of(home, id).verdict.status.has_live_host() {
+        true => Err(failure),
+        // It ended before its host let us in.
+        false => show_end(own, &open()?).map_err(failed),
     };
-    let heard = match await_host(&mut client, &signals).map_err(failed)? {
-        Found::Host(heard) => heard,
-        Found::Nobody => return Err(unresponsive(truth, session)),
-        Found::Signal(number) => return Ok(Left::Signalled(number)),
+    let (client, heard) = match found {
+        Ok(Found::Host(client, heard)) => (client, heard),
+        Ok(Found::Signal(number)) => return Ok(Left::Signalled(number)),
+        Ok(Found::Nobody) => return nobody(unresponsive(truth, session)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            return nobody(unresponsive(truth, session));
+        }
+        Err(error) => return nobody(failed(error)),
     };
     if !how.read_only {
         refresh::attached(&open()?, &home.session_path(id.as_str()));
@@ -83,21 +97,34 @@ pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attachi
     let raw = Raw::standard_input().map_err(failed)?;
     let mut attached = Attached { client, signals, watch: Watch::new(how.detach_key), terminal };
     let left = attached.show(heard);
+    if let (Ok(Left::Ended), Ok(dir)) = (&left, home.session(id)) {
+        attached.terminal.finish(&dir);
+    }
     // The terminal is given back before anything else is said on it.
     attached.terminal.leave();
     drop(raw);
     left.map_err(failed)
 }
 
+/// Shows what a session showed last that is over.
+fn show_end(own: Size, dir: &SessionDir) -> io::Result<Left> {
+    let mut terminal = Terminal::new(own)?;
+    let raw = Raw::standard_input()?;
+    terminal.finish(dir);
+    terminal.leave();
+    drop(raw);
+    Ok(Left::Ended)
+}
+
 /// What became of waiting for a host.
 enum Found {
     /// It let us in, and said this.
-    Host(Vec<ToClient>),
+    Host(Client, Vec<ToClient>),
     Nobody,
     Signal(i32),
 }
 
-fn await_host(client: &mut Client, signals: &Signals) -> io::Result<Found> {
+fn await_host(mut client: Client, signals: &Signals, ended: &File) -> io::Result<Found> {
     let deadline = clock::now().boot.saturating_add(WELCOME_MS);
     let mut heard = Vec::new();
     loop {
@@ -105,11 +132,15 @@ fn await_host(client: &mut Client, signals: &Signals) -> io::Result<Found> {
         if left == 0 {
             return Ok(Found::Nobody);
         }
-        let ready = poll::readable(&[client.as_fd(), signals.as_fd()], Some(left));
+        let ready = poll::readable(&[client.as_fd(), signals.as_fd(), ended.as_fd()], Some(left));
         while let Some(caught) = ready[1].then(|| signals.next()).flatten() {
             if caught.number != signal::WINCH {
                 return Ok(Found::Signal(caught.number));
             }
+        }
+        if !ready[0] && ready[2] {
+            // It is over, and nobody will let us in any more.
+            return Ok(Found::Nobody);
         }
         if !ready[0] {
             continue;
@@ -120,7 +151,7 @@ fn await_host(client: &mut Client, signals: &Signals) -> io::Result<Found> {
             Err(_) => client.come_back()?,
         }
         if !heard.is_empty() {
-            return Ok(Found::Host(heard));
+            return Ok(Found::Host(client, heard));
         }
     }
 }
@@ -155,6 +186,17 @@ impl Terminal {
     fn show(&mut self, act: impl FnOnce(&mut Pane) -> Vec<u8>) {
         let bytes = act(&mut self.pane);
         self.waiting.extend(bytes);
+    }
+
+    /// The last picture, where not all of it came while there was a host.
+    fn finish(&mut self, dir: &SessionDir) {
+        if let Ok(last) = snapshot::replay(dir, Source::Replay)
+            && !self.pane.shows(&last.screen)
+        {
+            self.show(|pane| pane.staged(last.screen.size(), false));
+            self.show(|pane| pane.painted(&last.screen.dump(PAINTED)));
+            self.show(Pane::refreshed);
+        }
     }
 
     /// Writes what it takes now.

@@ -16,11 +16,11 @@ const COMMAND: usize = 120;
 
 /// The living processes below `top`, which is not counted itself, and in the session's cgroup. Our own hosts are known
 /// by their pids: nobody but us reaps them, and what they show of themselves comes and goes while they start.
-pub(crate) fn left(truth: &Truth, top: u32, cgroup: Option<&Cgroup>, hosts: &[u32]) -> Vec<Survivor> {
+pub(crate) fn left(truth: &Truth, top: Option<u32>, cgroup: Option<&Cgroup>, hosts: &[u32]) -> Vec<Survivor> {
     let members = cgroup.map(Cgroup::members).unwrap_or_default();
-    let mut family = truth.descendants(top);
+    let mut family = top.map(|top| truth.descendants(top)).unwrap_or_default();
     // Who lost its parent to a killed guard descends from nobody here: only the cgroup still knows it.
-    for member in members.iter().filter(|member| !member.nested && member.pid != top) {
+    for member in members.iter().filter(|member| !member.nested && Some(member.pid) != top) {
         if !family.iter().any(|known| known.pid == member.pid) {
             family.extend(truth.process(member.pid));
         }
@@ -107,7 +107,7 @@ mod tests {
         let mut seen = 0;
         loop {
             let below: Vec<u32> = truth.descendants(us).iter().map(|member| member.pid).collect();
-            let left = left(&truth, us, None, &[host]);
+            let left = left(&truth, Some(us), None, &[host]);
             assert!(left.is_empty(), "{left:?}");
             if below.is_empty() {
                 break;
@@ -120,7 +120,7 @@ mod tests {
         let mut other =
             std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
         let found: Vec<u32> =
-            left(&truth, us, None, &[]).iter().map(|survivor| survivor.process.pid).collect();
+            left(&truth, Some(us), None, &[]).iter().map(|survivor| survivor.process.pid).collect();
         assert_eq!(found, [other.id()]);
         drop(other.stdin.take());
         other.wait().unwrap();

@@ -18,6 +18,8 @@ use crate::truth::Session;
 
 /// Lines of scrollback that are kept; older ones are in the recording.
 pub(crate) const SCROLLBACK: usize = 1_000;
+/// Makes a line feed begin a new line.
+const NEW_LINES: &[u8] = b"\x1b[20h";
 /// A host that has not answered by then is not waited for.
 const ANSWER_MS: u64 = 1_000;
 
@@ -77,7 +79,7 @@ fn ask(dir: SessionDir) -> Option<Snapshot> {
     }
 }
 
-fn replay(dir: &SessionDir, source: Source) -> std::io::Result<Snapshot> {
+pub(crate) fn replay(dir: &SessionDir, source: Source) -> std::io::Result<Snapshot> {
     let recording = dir.recording()?;
     let Point { offset, mut replayed, .. } = Point::latest(dir, &recording, |_| true);
     let mut reader = Reader::new(recording, offset)?;
@@ -113,10 +115,13 @@ impl Replayed {
     pub(crate) fn take(&mut self, entry: &Entry<'_>) -> Vec<Notice> {
         match entry.kind {
             Kind::Start => {
-                let start = body_from_line::<Start>(entry.payload);
-                if let Some(size) = start.ok().and_then(|start| start.size) {
-                    self.screen.resize(size);
-                    self.has_terminal = true;
+                match body_from_line::<Start>(entry.payload).ok().and_then(|start| start.size) {
+                    Some(size) => {
+                        self.screen.resize(size);
+                        self.has_terminal = true;
+                    }
+                    // On pipes nobody puts a carriage return before a line feed.
+                    None => drop(self.screen.feed(NEW_LINES)),
                 }
             }
             Kind::Output | Kind::Errors => {

@@ -104,17 +104,61 @@ pub(super) fn hold(pid: u32) -> Option<OwnedFd> {
     pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
+/// How often a family is looked at until it is the same twice.
+const LOOKS: u32 = 16;
+
+/// Whoever ends meanwhile leaves its children to another, where they were not looked for: so the family is looked at
+/// until it is the same twice.
 pub(super) fn descendants(of: u32) -> Vec<Relative> {
+    let look = || walk_down(of).unwrap_or_else(|| walk_up(of));
+    let mut known = look();
+    for _ in 0..LOOKS {
+        let again = look();
+        if again.iter().map(|one| one.0).eq(known.iter().map(|one| one.0)) {
+            break;
+        }
+        known = again;
+    }
+    known.into_iter().map(|(pid, parent)| relative(pid, parent)).collect()
+}
+
+/// By the kernel's lists of children: each below this process, with its parent. None where it keeps no such lists.
+fn walk_down(of: u32) -> Option<Vec<(u32, u32)>> {
+    let mut found = Vec::new();
+    let mut family = vec![of];
+    children(of)?;
+    while let Some(elder) = family.pop() {
+        for pid in children(elder).unwrap_or_default() {
+            if !found.iter().any(|&(known, _)| known == pid) {
+                family.push(pid);
+                found.push((pid, elder));
+            }
+        }
+    }
+    Some(found)
+}
+
+fn children(of: u32) -> Option<Vec<u32>> {
+    let mut found = Vec::new();
+    for task in fs::read_dir(format!("/proc/{of}/task")).ok()?.flatten() {
+        let text = fs::read_to_string(task.path().join("children")).ok()?;
+        found.extend(text.split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+    }
+    Some(found)
+}
+
+/// By what every process says of its parent.
+fn walk_up(to: u32) -> Vec<(u32, u32)> {
     let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut others: Vec<_> = pids.filter_map(|pid| parent(pid).map(|parent| (pid, parent))).collect();
-    let mut family = vec![of];
+    let mut family = vec![to];
     let mut found = Vec::new();
     while let Some(elder) = family.pop() {
         others.retain(|&(pid, parent)| {
             if parent == elder {
                 family.push(pid);
-                found.push(relative(pid, parent));
+                found.push((pid, parent));
             }
             parent != elder
         });

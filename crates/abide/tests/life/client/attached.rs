@@ -234,3 +234,18 @@ fn a_terminal_that_takes_nothing_does_not_keep_its_client_from_ending() {
     attached.observer().await_end();
     assert!(life.program.0.lives());
 }
+
+#[test]
+fn a_program_that_ends_before_anyone_is_let_in_is_shown_to_its_end_and_its_code_passed_on() {
+    let world = World::new();
+    for extra in [&[][..], &["--rm"]] {
+        for _ in 0..10 {
+            let args = [&["run"], extra, &["--", "sh", "-c", "echo hi; exit 3"]].concat();
+            let mut terminal = Terminal::start(&world.abide.command(&args));
+            terminal.until("hi");
+            assert_eq!(terminal.reap(), Ending::Exited(3), "{extra:?}");
+        }
+    }
+    let left: Vec<_> = std::fs::read_dir(world.home.path().join("sessions")).expect("it is there").collect();
+    assert_eq!(left.len(), 10, "what was to be removed is gone, and nothing else: {left:?}");
+}

@@ -65,3 +65,16 @@ fn the_title_and_the_size_of_now_are_told_while_a_host_lives_and_no_longer() {
     life.kill_helpers();
     assert_eq!(life.inspect()["screen"]["title"], Value::Null, "nobody knows it any more");
 }
+
+#[test]
+fn lines_of_a_program_on_pipes_begin_at_the_left() {
+    let world = World::new();
+    let id = world.launch(&["--no-tty"], &["sh", "-c", "echo out; echo err >&2; echo more"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    let told = data(&world.abide.run(&["snapshot", "--json", &id]));
+    let mut lines: Vec<&str> =
+        told["lines"].as_array().expect("rows").iter().filter_map(Value::as_str).collect();
+    lines.retain(|line| !line.is_empty());
+    lines.sort_unstable();
+    assert_eq!(lines, ["err", "more", "out"], "{told}");
+}
