@@ -130,6 +130,12 @@ impl Guard {
         self.phase == Phase::Running
     }
 
+    /// Only what is left of the tree is waited for.
+    #[must_use]
+    pub const fn is_sweeping(&self) -> bool {
+        matches!(self.phase, Phase::Sweeping { .. })
+    }
+
     /// The program is gone, or soon will be: nobody needs a new host.
     #[must_use]
     pub fn is_ending(&self) -> bool {

@@ -2,6 +2,7 @@
 //! each names the frame of the recording that it stands behind, and counts only while that very frame is there.
 
 use crate::recording;
+use crate::wire::CLIENTS;
 
 /// The first bytes of every keyframe: what a reader looks for after damage.
 pub const MARK: [u8; 4] = [0xAB, b'k', b'f', 0x01];
@@ -9,8 +10,6 @@ pub const MARK: [u8; 4] = [0xAB, b'k', b'f', 0x01];
 pub const HEADER: usize = 8 + 4 * 8 + recording::HEADER + 4;
 /// No writer makes longer bodies.
 pub const LONGEST: usize = 1 << 26;
-/// The most clients whose numbers a keyframe holds.
-const CLIENTS: usize = 255;
 
 /// Where in its recording a keyframe stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub struct Body {
 #[must_use]
 pub fn encode(head: &Head, body: &Body) -> Option<Vec<u8>> {
     let taken = &body.taken[..body.taken.len().min(CLIENTS)];
-    let length = 2 + taken.len() * 16 + body.screen.len();
+    let length = 3 + taken.len() * 16 + body.screen.len();
     if length > LONGEST {
         return None;
     }
@@ -54,7 +53,7 @@ pub fn encode(head: &Head, body: &Body) -> Option<Vec<u8>> {
     bytes.extend_from_slice(&head.behind);
     bytes.extend_from_slice(&[0; 4]);
     bytes.push(u8::from(body.has_terminal));
-    bytes.push(taken.len() as u8);
+    bytes.extend_from_slice(&(taken.len() as u16).to_le_bytes());
     for (client, seq) in taken {
         bytes.extend_from_slice(&client.to_le_bytes());
         bytes.extend_from_slice(&seq.to_le_bytes());
@@ -85,8 +84,9 @@ pub fn body(header: &[u8; HEADER], bytes: &[u8]) -> Option<Body> {
     if *sum != checksum(numbers, bytes).to_le_bytes() {
         return None;
     }
-    let (&[has_terminal, count], mut rest) = bytes.split_first_chunk()?;
-    let mut taken = Vec::with_capacity(usize::from(count));
+    let (&[has_terminal, low, high], mut rest) = bytes.split_first_chunk()?;
+    let count = u16::from_le_bytes([low, high]);
+    let mut taken = Vec::new();
     for _ in 0..count {
         let (client, after) = rest.split_first_chunk()?;
         let (seq, after) = after.split_first_chunk()?;

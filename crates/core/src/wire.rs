@@ -5,6 +5,10 @@ use crate::evidence::Size;
 
 /// The version of these messages.
 pub const VERSION: u8 = 1;
+/// As many clients are served, and so many clients' numbers are remembered.
+pub const CLIENTS: usize = 256;
+/// Under whose name answers to the program's own queries are kept, numbered by their positions. No client is this one.
+pub const ANSWERS: u64 = u64::MAX;
 /// A longer message is refused; senders split what they have.
 pub const LONGEST: usize = 64 * 1024;
 

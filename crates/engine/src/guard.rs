@@ -31,6 +31,7 @@ use crate::act::collect;
 use crate::place::{self, tree};
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
+use handover::Named;
 use link::{Ask, Link};
 use recorder::{Recorder, Took};
 
@@ -44,6 +45,8 @@ pub(crate) const PUBLISHED: &str = "published";
 const SIGNALS: [i32; 5] = [signal::CHLD, signal::TERM, signal::HUP, signal::INT, signal::USR1];
 /// The patience of a stop that says nothing of patience.
 const GRACE_MS: u64 = 10_000;
+/// More than a terminal or a pipe holds: what survivors go on writing keeps no end from its record.
+const READS_TO_DRAIN: u32 = 64;
 /// How many reads one turn of the loop makes before it looks at anything else.
 const READS_A_TURN: u32 = 16;
 
@@ -77,10 +80,12 @@ struct Keeper {
     program: Program,
     /// Who it is that learns how the program ended.
     observer: Option<Observer>,
-    /// What waiters wait on.
-    waiters: File,
+    /// What waiters wait on, until there is nothing left to do.
+    waiters: Option<File>,
     /// The executable to become, as soon as the host is gone.
     next_image: Option<String>,
+    /// That we took over, as long as there was no room to say so.
+    unsaid: Option<Body>,
 }
 
 /// Who has something to say.
@@ -122,12 +127,15 @@ impl Keeper {
         while !self.mind.is_done() {
             self.identify_again();
             self.host_it();
+            let full = self.link.is_full();
             let heard = self.wait();
             if heard.output {
                 self.read(READS_A_TURN);
             }
-            if heard.host {
-                self.heed_host();
+            match heard.host {
+                true if full => self.link.lose_host(),
+                true => self.heed_host(),
+                false => {}
             }
             if heard.program {
                 self.see_the_end();
@@ -136,7 +144,8 @@ impl Keeper {
                 self.watch_cgroup();
             }
             if let Some((_, terminal)) = self.outputs.first().filter(|_| self.slave.is_some()) {
-                self.link.write(terminal);
+                let recorder = &self.recorder;
+                self.link.write(terminal, |whose, written| recorder.typed(whose, written));
             }
             while let Some(caught) = self.signals.next() {
                 self.caught(caught);
@@ -212,38 +221,30 @@ impl Keeper {
 
     /// Sees to it that there is a host as long as there is a program.
     fn host_it(&mut self) {
+        // An end that came meanwhile is ours to record: nobody becomes another then.
+        self.next_image.take_if(|_| !self.mind.is_running());
         if let Some(path) = self.next_image.take_if(|_| !self.link.has_host()) {
             self.become_next(&path);
         }
-        if self.next_image.is_some() {
-            return;
-        }
-        if let (Some((_, first)), Some((_, last)), false) =
-            (self.outputs.first(), self.outputs.last(), self.mind.is_ending())
-        {
-            let program = self.program.pidfd.as_fd();
-            let held = [self.waiters.as_fd(), first.as_fd(), last.as_fd(), program, self.recorder.spill()];
-            self.link.ensure(&self.dir, held);
+        if self.next_image.is_none() && !self.mind.is_ending() {
+            // Told here and not by `held`, so that the link can be changed meanwhile.
+            let Self { link, dir, waiters, program, recorder, outputs, .. } = self;
+            link.ensure(dir, &held(waiters.as_ref(), program, recorder, outputs));
         }
     }
 
     /// The same process goes on as another version. If that fails, it goes on as it is.
     fn become_next(&mut self, path: &str) {
         let (handover, [listener, bell]) = self.link.hand_over(&self.recorder, self.evidence.seq());
-        let (Some((_, first)), Some((_, last))) = (self.outputs.first(), self.outputs.last()) else {
-            return;
-        };
-        let named = [
+        let mut named = held(self.waiters.as_ref(), &self.program, &self.recorder, &self.outputs);
+        named.extend([
             (handover::EVIDENCE, self.evidence.file().as_fd()),
+            (handover::RECORDING, self.recorder.file()),
             (handover::LISTENER, listener),
             (handover::BELL, bell),
             (handover::DIR, self.dir.dir().as_fd()),
-            (handover::WAITERS, self.waiters.as_fd()),
-            (handover::OUTPUT, first.as_fd()),
-            (handover::ERRORS, last.as_fd()),
-            (handover::PROGRAM, self.program.pidfd.as_fd()),
-            (handover::SPILL, self.recorder.spill()),
-        ];
+        ]);
+        named.extend(self.slave.as_ref().map(|slave| (handover::SLAVE, slave.as_fd())));
         let error = handover::become_next(&handover, path, &named);
         self.note(Body::Noted(Noted { text: format!("the guard could not become {path}: {error}") }));
     }
@@ -307,7 +308,7 @@ impl Keeper {
             }
             Effect::CountTree => self.nobody_left().then_some(Input::TreeEmpty),
             Effect::Drain => {
-                self.read(u32::MAX);
+                self.read(READS_TO_DRAIN);
                 self.note(Body::Drained(Drained { bytes: self.recorder.position() }));
                 Some(Input::Drained)
             }
@@ -315,14 +316,19 @@ impl Keeper {
                 let lost = (how == How::Lost).then_some(Cause::HelpersDied);
                 let oom = || cause_of(how, self.program.cgroup.as_ref().and_then(Cgroup::oom_kills));
                 let outcome = Outcome { how, observed_by: self.observer, cause: cause.or(lost).or_else(oom) };
-                Some(Input::EndRecorded { done: self.record_end(outcome, resources) })
+                let done = self.record_end(outcome, resources);
+                if let (true, Some(waiters)) = (done, &mut self.waiters) {
+                    // A byte that nobody takes away wakes every waiter, those that come late included.
+                    let _ = waiters.write(b"!");
+                }
+                Some(Input::EndRecorded { done })
             }
             Effect::WakeAt(_) => None,
             Effect::Finish => {
                 self.link.tell_ended();
-                // A byte that nobody takes away wakes every waiter, those that come late included.
-                let _ = self.waiters.write(b"!");
                 self.leave_cgroup();
+                // Hung up by us, and by the host when it goes: whoever asked for a stop knows that all is done.
+                self.waiters = None;
                 // Nobody waits for this, and no host may be there to do it.
                 let _ = self.dir.flush();
                 None
@@ -382,7 +388,7 @@ impl Keeper {
                 others = true;
             }
         }
-        if others && self.nobody_left() {
+        if others && self.mind.is_sweeping() && self.nobody_left() {
             self.tell(Input::TreeEmpty);
         }
     }
@@ -420,10 +426,33 @@ impl Keeper {
         self.note(Body::Signalled(Signalled { signal: number, pids, by: "guard".to_owned() }));
     }
 
+    /// Says that we took over, once there is room to.
+    fn say_unsaid(&mut self) {
+        let evidence = &mut self.evidence;
+        self.unsaid.take_if(|unsaid| evidence.add(clock::now(), unsaid.clone()).is_ok());
+    }
+
     /// A fact that may be missed: if it cannot be written, the session goes on all the same.
     fn note(&mut self, body: Body) {
+        self.say_unsaid();
         let _ = self.evidence.add(clock::now(), body);
         // The host sees to it that it reaches the disk.
         self.link.nudge();
     }
+}
+
+/// What a host and the next guard must hold too: what waiters wait on, the program and what it writes to.
+fn held<'a>(
+    waiters: Option<&'a File>,
+    program: &'a Program,
+    recorder: &'a Recorder,
+    outputs: &'a [(Kind, File)],
+) -> Vec<Named<'a>> {
+    let mut held = vec![(handover::PROGRAM, program.pidfd.as_fd()), (handover::SPILL, recorder.spill())];
+    held.extend(waiters.map(|waiters| (handover::WAITERS, waiters.as_fd())));
+    held.extend(outputs.iter().map(|(kind, file)| {
+        let name = if *kind == Kind::Errors { handover::ERRORS } else { handover::OUTPUT };
+        (name, file.as_fd())
+    }));
+    held
 }

@@ -3,9 +3,9 @@
 
 mod clients;
 mod follow;
+mod line;
 mod view;
 
-use std::collections::VecDeque;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,20 +13,21 @@ use std::os::fd::{AsFd, OwnedFd};
 use abide_core::evidence::{Body, Hosted, Noted, Role};
 use abide_core::failure::{Code, Failure};
 use abide_core::verdict::is_closed;
-use abide_core::wire::{LONGEST, Message, ToGuard, ToHost};
+use abide_core::wire::{ToGuard, ToHost};
 use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
 use abide_sys::poll::{self, Interest};
 use abide_sys::signal::{self, Signals};
-use abide_sys::{clock, sock, spawn};
+use abide_sys::{clock, sock};
 
-use crate::guard::handover::{self, Handover};
+use crate::guard::handover::{self, Given, Handover};
 use crate::recording::keyframes;
 use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 use clients::{Clients, Wish};
 use follow::{Follow, News};
+use line::Line;
 use view::Publisher;
 pub use view::View;
 
@@ -51,14 +52,12 @@ pub(crate) fn main() -> Result<(), Failure> {
 struct Host {
     evidence: Writer,
     signals: Signals,
-    line: OwnedFd,
-    /// What the guard has not taken yet, in its order: nothing that was typed may be passed by.
-    unsent: VecDeque<Vec<u8>>,
+    line: Line,
     listener: OwnedFd,
     bell: OwnedFd,
     dir: SessionDir,
     /// What waiters wait on, the program's outputs and the program itself: held in case the guard dies.
-    held: [OwnedFd; 4],
+    held: Given,
     spill: Spill,
     generation: u32,
     follow: Follow,
@@ -78,12 +77,10 @@ struct Flushing {
 
 impl Host {
     fn bring_up() -> io::Result<Self> {
-        let fds = spawn::inherited(9)?;
-        let Ok([line, listener, bell, dir, waiters, first, last, pidfd, spill]) =
-            <[OwnedFd; 9]>::try_from(fds)
-        else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
+        let mut held = Given::inherited(3)?;
+        let (line, listener) = (held.must(handover::LINE)?, held.must(handover::LISTENER)?);
+        let (bell, dir) = (held.must(handover::BELL)?, held.must(handover::DIR)?);
+        let spill = Spill::of(held.must(handover::SPILL)?)?;
         let generation = std::env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(0);
         let dir = SessionDir::from_trusted(PrivateDir::from_trusted(dir));
         let signals = Signals::of(&[signal::TERM, signal::HUP, signal::INT])?;
@@ -100,13 +97,12 @@ impl Host {
         Ok(Self {
             evidence,
             signals,
-            line,
-            unsent: VecDeque::new(),
+            line: Line::new(line),
             listener,
             bell,
-            held: [waiters, first, last, pidfd],
+            held,
             generation,
-            spill: Spill::of(spill)?,
+            spill,
             follow: Follow::new(&dir)?,
             dir,
             clients: Clients::new(generation),
@@ -121,13 +117,14 @@ impl Host {
         while !self.going {
             let mut interests = vec![
                 Interest::reading(self.signals.as_fd()),
-                Interest { fd: self.line.as_fd(), read: true, write: !self.unsent.is_empty() },
+                self.line.interest().unwrap_or(Interest::news(self.bell.as_fd())),
                 Interest::reading(self.bell.as_fd()),
                 Interest::reading(self.listener.as_fd()),
             ];
-            interests.extend(self.clients.interests());
+            interests.extend(self.clients.interests(self.line.is_congested()));
             let now = clock::now().boot;
-            let wake_at = self.flushing.at.into_iter().chain(self.publisher.wake_at()).min();
+            let times = [self.flushing.at, self.publisher.wake_at(), self.line.wake_at()];
+            let wake_at = times.into_iter().flatten().min();
             let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };
             let ready = poll::wait(&interests, timeout);
             let (ours, theirs) = ready.split_at(4);
@@ -138,7 +135,10 @@ impl Host {
             if ours[1].read {
                 self.heed_guard();
             }
-            self.send_on();
+            if self.line.wants_guard(clock::now().boot) {
+                self.raise_guard();
+            }
+            self.line.send_on();
             sock::hush(&self.bell);
             self.follow_on();
             // A fact may have been written of which the recording knows nothing.
@@ -169,29 +169,20 @@ impl Host {
     }
 
     fn heed_guard(&mut self) {
-        let mut packet = vec![0; LONGEST + 64];
-        loop {
-            match sock::take(&self.line, &mut packet) {
-                Ok(Some(0)) | Err(_) => {
-                    self.raise_guard();
+        while let Some(word) = self.line.hear() {
+            match word {
+                ToHost::Applied { client, seq } => self.clients.applied(client, seq),
+                ToHost::Answered { position } => self.follow.answered(position),
+                ToHost::Ended => {
+                    self.follow_on();
+                    self.clients.say_ended();
+                    self.going = true;
                     return;
                 }
-                Ok(None) => return,
-                Ok(Some(length)) => match ToHost::from_packet(&packet[..length]) {
-                    Some(ToHost::Applied { client, seq }) => self.clients.applied(client, seq),
-                    Some(ToHost::Answered { position }) => self.follow.answered(position),
-                    Some(ToHost::Ended) => {
-                        self.follow_on();
-                        self.clients.say_ended();
-                        self.going = true;
-                        return;
-                    }
-                    Some(ToHost::Retire) => {
-                        self.going = true;
-                        return;
-                    }
-                    None => {}
-                },
+                ToHost::Retire => {
+                    self.going = true;
+                    return;
+                }
             }
         }
     }
@@ -208,28 +199,23 @@ impl Host {
             position: self.follow.position(),
             recorded: self.follow.recorded(),
             torn: self.follow.torn(),
-            answered: self.follow.answered_up_to(),
+            answered: self.line.answered(),
             generation: self.generation,
             taken: self.follow.taken().to_vec(),
+            pending: Vec::new(),
+            owed: self.line.owed(),
             facts: None,
             hosts: Vec::new(),
         };
-        let [waiters, output, errors, program] = &self.held;
-        let given = [
+        let mut given = vec![
             (handover::LISTENER, self.listener.as_fd()),
             (handover::BELL, self.bell.as_fd()),
             (handover::DIR, self.dir.dir().as_fd()),
-            (handover::WAITERS, waiters.as_fd()),
-            (handover::OUTPUT, output.as_fd()),
-            (handover::ERRORS, errors.as_fd()),
-            (handover::PROGRAM, program.as_fd()),
             (handover::SPILL, self.spill.as_fd()),
         ];
-        match handover::start_again(&handover, &given) {
-            Ok(line) => self.line = line,
-            // Without a guard there is nothing to follow; readers call the session by what they see.
-            Err(_) => self.going = true,
-        }
+        given.extend(self.held.rest());
+        // One that cannot be started is tried again later.
+        self.line.renew(handover::start_again(&handover, &given).ok());
     }
 
     /// Takes in what was recorded since, shows it, and answers what the program asked.
@@ -243,8 +229,8 @@ impl Host {
         let read = self.follow.on(&self.spill, &mut tell, &mut |position, bytes| {
             answers.push(ToGuard::Answer { position, bytes });
         });
-        for answer in answers {
-            self.tell_guard(&answer);
+        for answer in &answers {
+            self.line.tell(answer);
         }
         self.follow.keep(&self.dir, keyframes::EVERY);
         if read && self.flushing.at.is_none() {
@@ -254,9 +240,9 @@ impl Host {
 
     fn grant(&mut self, wish: Wish) {
         match wish {
-            Wish::Input { client, seq, bytes } => self.tell_guard(&ToGuard::Input { client, seq, bytes }),
-            Wish::Resize(size) => self.tell_guard(&ToGuard::Resize(size)),
-            Wish::Mark(text) => self.tell_guard(&ToGuard::Mark(text)),
+            Wish::Input { client, seq, bytes } => self.line.tell(&ToGuard::Input { client, seq, bytes }),
+            Wish::Resize(size) => self.line.tell(&ToGuard::Resize(size)),
+            Wish::Mark(text) => self.line.tell(&ToGuard::Mark(text)),
             Wish::Paint { client, history } => {
                 self.catch_up();
                 let paint = self.follow.picture(if history { PAINTED_SCROLLBACK } else { 0 });
@@ -275,22 +261,6 @@ impl Host {
         self.follow_on();
         while self.follow.lags() {
             self.follow_on();
-        }
-    }
-
-    fn tell_guard(&mut self, word: &ToGuard) {
-        self.unsent.push_back(word.to_packet());
-        self.send_on();
-    }
-
-    /// Sends what the guard takes now. What waits is bounded by how much each client may have unconfirmed.
-    fn send_on(&mut self) {
-        while let Some(packet) = self.unsent.front() {
-            match sock::put(&self.line, packet) {
-                Ok(Some(_)) => drop(self.unsent.pop_front()),
-                // A guard that is gone is noticed where it is read from; its successor gets what is left.
-                Ok(None) | Err(_) => return,
-            }
         }
     }
 

@@ -27,6 +27,12 @@ const READING: usize = 3;
 const TURN: usize = 4;
 const END: usize = 5;
 const HELD: usize = 6;
+/// The input that is being written to the terminal: whose, its number, and how much of it was written.
+const TYPIST: usize = 7;
+const TYPED: usize = 8;
+const WRITTEN: usize = 9;
+/// Queries up to this position were answered.
+const ANSWERED: usize = 10;
 
 #[derive(Debug)]
 pub(crate) struct Spill {
@@ -131,6 +137,30 @@ impl Spill {
         }
         // It is written faster than it can be read; the next nudge comes soon.
         None
+    }
+
+    /// So much of this input has been written to the terminal.
+    pub(crate) fn typed(&self, (client, seq): (u64, u64), written: usize) {
+        self.put(WRITTEN, 0);
+        self.put(TYPIST, client);
+        self.put(TYPED, seq);
+        self.put(WRITTEN, written as u64);
+    }
+
+    /// Queries up to this position are answered.
+    pub(crate) fn answer(&self, position: u64) {
+        self.put(ANSWERED, position);
+    }
+
+    /// Up to where queries were answered.
+    pub(crate) fn answered(&self) -> u64 {
+        self.get(ANSWERED)
+    }
+
+    /// The last input that a guard wrote to the terminal, and how much of it.
+    pub(crate) fn last_typed(&self) -> ((u64, u64), usize) {
+        let written = usize::try_from(self.get(WRITTEN)).unwrap_or(0);
+        ((self.get(TYPIST), self.get(TYPED)), written)
     }
 
     /// What a guard that is dead had read and not recorded.

@@ -9,7 +9,8 @@ use abide_core::identity::{Identity, Liveness};
 use abide_core::status::Column;
 use abide_core::verdict::actor_of;
 use abide_sys::cgroup::Cgroup;
-use abide_sys::{clock, poll, signal};
+use abide_sys::poll::{self, Interest};
+use abide_sys::{clock, signal};
 
 use crate::act::seal;
 use crate::place;
@@ -29,12 +30,16 @@ pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64)
     let mut waiting = Waiting::new(truth, Some(home), std::slice::from_ref(&session.id));
     match held_guard(truth, session) {
         Some(guard) => {
-            // The guard's word that nothing is left to do.
+            // Hung up when nothing is left to do.
             let done = home.session(&session.id).ok().and_then(|dir| dir.waiting().ok());
             let value = i32::try_from(grace_ms).unwrap_or(i32::MAX);
             signal::send_with(&guard, signal::TERM, value).map_err(|e| refused(session, "ask", &e))?;
             let patience = grace_ms.saturating_mul(2).saturating_add(SLACK_MS);
-            if !ends_within(done.as_ref().map_or(guard.as_fd(), AsFd::as_fd), patience) {
+            let over = match &done {
+                Some(done) => comes_within(Interest::news(done.as_fd()), patience),
+                None => comes_within(Interest::reading(guard.as_fd()), patience),
+            };
+            if !over {
                 end_it_here(truth, home, session, 0)?;
             }
         }
@@ -134,11 +139,15 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
     seal::seal(truth, home, &session.id).map(|_| ())
 }
 
-fn ends_within(pidfd: impl AsFd, ms: u64) -> bool {
+fn ends_within(pidfd: &OwnedFd, ms: u64) -> bool {
+    comes_within(Interest::reading(pidfd.as_fd()), ms)
+}
+
+fn comes_within(what: Interest<'_>, ms: u64) -> bool {
     let deadline = clock::now().boot.saturating_add(ms);
     loop {
         let left = deadline.saturating_sub(clock::now().boot);
-        if poll::readable(&[pidfd.as_fd()], Some(left)).contains(&true) {
+        if poll::wait(&[what], Some(left)).iter().any(|ready| ready.read) {
             return true;
         }
         if left == 0 {

@@ -8,15 +8,16 @@ use std::os::fd::OwnedFd;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::body_from_line;
-use abide_core::evidence::{Body, Guarded, Noted, Observer, Role, Witness};
+use abide_core::evidence::{Body, Noted, Observer, Role, Witness};
 use abide_core::guard::{Guard, Input, Orders};
 use abide_core::recording::Kind;
 use abide_core::verdict::program_of;
-use abide_sys::disk::{self, PrivateDir};
+use abide_core::wire::ANSWERS;
+use abide_sys::disk::PrivateDir;
 use abide_sys::signal::{self, Signals};
 use abide_sys::{pty, reap};
 
-use super::birth::guard_it;
+use super::birth::{guarded, take_lock};
 use super::handover::{self, Given, Handover};
 use super::link::Link;
 use super::recorder::Recorder;
@@ -26,29 +27,40 @@ use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 
+/// A guard that takes over may fail at nothing but what it cannot do without: for its program it is the last one.
 pub(super) fn bring_up() -> io::Result<Keeper> {
-    let mut given = Given::inherited()?;
+    let mut given = Given::inherited(2)?;
     let mut bytes = Vec::new();
     File::from(given.must(handover::PARCEL)?).read_to_end(&mut bytes)?;
-    let handover: Handover = body_from_line(&bytes)?;
+    let mut handover: Handover = body_from_line(&bytes)?;
     let dir = SessionDir::from_trusted(PrivateDir::from_trusted(given.must(handover::DIR)?));
     let signals = Signals::of(&SIGNALS)?;
     reap::become_subreaper()?;
     let truth = Truth::new();
     let ours = handover.facts.is_some();
     let evidence = match handover.facts {
-        Some(facts) => go_on(&truth, File::from(given.must(handover::EVIDENCE)?), facts)?,
-        None => guard_it(&truth, &dir)?,
+        // The same process, pen and lock; only the version is another.
+        Some(facts) => {
+            let witness = Witness { role: Role::Guard, pid: std::process::id(), boot: truth.now().boot };
+            Writer::new(File::from(given.must(handover::EVIDENCE)?), witness, facts)
+        }
+        None => take_lock(&truth, &dir)?,
     };
     let known = dir.read().evidence();
     let identity = *program_of(&known).ok_or(io::ErrorKind::NotFound)?;
     let started_boot = known.beginning.started.as_ref().map_or(0, |told| told.at.boot);
-    let (outputs, slave) = outputs(&known, given.must(handover::OUTPUT)?, given.must(handover::ERRORS)?)?;
-    let spill = given.take(handover::SPILL).map_or_else(Spill::new, Spill::of)?;
-    let (recorder, died_reading) = Recorder::resume(dir.append_recording()?, spill, &handover);
+    let (outputs, slave) = outputs(&known, &mut given)?;
+    let spill = given.take(handover::SPILL).and_then(|fd| Spill::of(fd).ok());
+    let spill = spill.map_or_else(Spill::new, Ok)?;
+    let begun = if ours { ((0, 0), 0) } else { spill.last_typed() };
+    handover.answered = handover.answered.max(answered_before(begun, &spill));
+    let recording = given.take(handover::RECORDING).map(File::from);
+    let recording = recording.map_or_else(|| dir.append_recording(), Ok)?;
+    let (recorder, died_reading) = Recorder::resume(recording, spill, &handover);
     let (listener, bell) = (given.must(handover::LISTENER)?, given.must(handover::BELL)?);
     let pidfd = given.must(handover::PROGRAM)?;
     let mut keeper = Keeper {
+        unsaid: guarded(&truth, evidence.file()).ok(),
         truth,
         mind: Guard::new(orders(&known, started_boot)),
         recorder,
@@ -57,12 +69,13 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
         signals,
         outputs,
         slave,
-        link: Link::resume(listener, bell, given.take(handover::LINE), &handover),
+        link: Link::resume(listener, bell, given.take(handover::LINE), (&handover, begun)),
         program: Program { started_boot, ..Program::new(identity, pidfd, ours, place::recorded(&known)) },
         observer: ours.then_some(Observer::Guard),
-        waiters: File::from(given.must(handover::WAITERS)?),
+        waiters: given.take(handover::WAITERS).map(File::from),
         next_image: None,
     };
+    keeper.say_unsaid();
     if died_reading {
         let text =
             "the guard before this one died in the middle of a read; what that brought is not on record";
@@ -76,16 +89,10 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     Ok(keeper)
 }
 
-/// The same process, pen and lock; only the version is another.
-fn go_on(truth: &Truth, file: File, facts: u64) -> io::Result<Writer> {
-    let now = truth.now();
-    let lock = disk::file_id(&file)?;
-    let witness = Witness { role: Role::Guard, pid: std::process::id(), boot: now.boot };
-    let mut evidence = Writer::new(file, witness, facts);
-    let guard = truth.identify(std::process::id()).map_err(|doubt| io::Error::other(doubt.says()))?;
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    evidence.add(now.at, Body::Guarded(Guarded { guard, lock, version }))?;
-    Ok(evidence)
+/// Up to where queries were answered. One whose answer was begun is still owed the rest of it.
+fn answered_before(((whose, position), _): ((u64, u64), usize), spill: &Spill) -> u64 {
+    let answered = spill.answered();
+    if whose == ANSWERS && position == answered { answered.saturating_sub(1) } else { answered }
 }
 
 fn orders(known: &Evidence, started_boot: u64) -> Orders {
@@ -98,11 +105,16 @@ fn orders(known: &Evidence, started_boot: u64) -> Orders {
 
 type Outputs = (Vec<(Kind, File)>, Option<OwnedFd>);
 
-fn outputs(known: &Evidence, output: OwnedFd, errors: OwnedFd) -> io::Result<Outputs> {
-    let launched = known.beginning.launched.as_ref().ok_or(io::ErrorKind::NotFound)?;
-    if launched.body.size.is_some() {
-        let slave = pty::slave_of(&output)?;
-        return Ok((vec![(Kind::Output, File::from(output))], Some(slave)));
-    }
-    Ok((vec![(Kind::Output, File::from(output)), (Kind::Errors, File::from(errors))], None))
+/// What is still open of what the program writes to.
+fn outputs(known: &Evidence, given: &mut Given) -> io::Result<Outputs> {
+    let has_terminal = known.beginning.launched.as_ref().is_some_and(|told| told.body.size.is_some());
+    let open = [(Kind::Output, given.take(handover::OUTPUT)), (Kind::Errors, given.take(handover::ERRORS))];
+    let slave = match (&open[0].1, has_terminal) {
+        (Some(terminal), true) => {
+            Some(given.take(handover::SLAVE).map_or_else(|| pty::slave_of(terminal), Ok)?)
+        }
+        (Some(_) | None, _) => None,
+    };
+    let files = open.into_iter().filter_map(|(kind, fd)| Some((kind, File::from(fd?))));
+    Ok((files.collect(), slave))
 }

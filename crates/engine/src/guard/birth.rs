@@ -60,7 +60,8 @@ pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
         Ok((keeper, gated)) => {
             drop(names);
             let keeper = keeper.pass_the_gate(gated);
-            report.write_all(PUBLISHED.as_bytes())?;
+            // A launcher that died meanwhile need not be told: the session is on record, and its program runs.
+            let _ = report.write_all(PUBLISHED.as_bytes());
             drop(report);
             match keeper {
                 Ok(keeper) => Ok(Some(keeper)),
@@ -90,7 +91,8 @@ fn launch(
     let signals = Signals::of(&super::SIGNALS)?;
     reap::become_subreaper()?;
     let truth = Truth::new();
-    let mut evidence = guard_it(&truth, &dir)?;
+    let mut evidence = take_lock(&truth, &dir)?;
+    evidence.add(clock::now(), guarded(&truth, evidence.file())?)?;
     let mut recorder = Recorder::new(dir.create_recording()?, Spill::new()?);
     recorder.add(Kind::Start, &start_entry(&launched)?);
     let waiters = dir.hold()?;
@@ -125,8 +127,9 @@ fn launch(
         link,
         program,
         observer: Some(Observer::Guard),
-        waiters,
+        waiters: Some(waiters),
         next_image: None,
+        unsaid: None,
     };
     Ok((keeper, (gated, command)))
 }
@@ -173,18 +176,21 @@ fn start_entry(launched: &Launched) -> io::Result<Vec<u8>> {
     Ok(body_to_line(&start)?)
 }
 
-/// Takes the lifetime lock and says so.
-pub(super) fn guard_it(truth: &Truth, dir: &SessionDir) -> io::Result<Writer> {
-    let now = truth.now();
-    let mut evidence = dir.write(Role::Guard, now.boot)?;
+/// Takes the guard's lifetime lock, on the evidence that it will write.
+pub(super) fn take_lock(truth: &Truth, dir: &SessionDir) -> io::Result<Writer> {
+    let evidence = dir.write(Role::Guard, truth.now().boot)?;
     if !lock::take(evidence.file(), Holder::Guard)? {
         return Err(io::Error::other("another guard is alive"));
     }
-    let guard = truth.identify(std::process::id()).map_err(|doubt| io::Error::other(doubt.says()))?;
-    let lock = disk::file_id(evidence.file())?;
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    evidence.add(now.at, Body::Guarded(Guarded { guard, lock, version }))?;
     Ok(evidence)
+}
+
+/// Who guards the session now.
+pub(super) fn guarded(truth: &Truth, evidence: &File) -> io::Result<Body> {
+    let guard = truth.identify(std::process::id()).map_err(|doubt| io::Error::other(doubt.says()))?;
+    let lock = disk::file_id(evidence)?;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Ok(Body::Guarded(Guarded { guard, lock, version }))
 }
 
 /// Nothing of the program's own descriptors is kept here: what it closes is closed.

@@ -27,6 +27,12 @@ pub(crate) struct Handover {
     pub(crate) generation: u32,
     /// The last number that was taken of each client.
     pub(crate) taken: Vec<(u64, u64)>,
+    /// What was taken and is not in the terminal yet: whose it is, and what is left of it.
+    #[serde(default)]
+    pub(crate) pending: Vec<((u64, u64), Vec<u8>)>,
+    /// Clients that will say again what came after this number, because nobody confirmed it.
+    #[serde(default)]
+    pub(crate) owed: Vec<(u64, u64)>,
     /// The same process became another image: it is still the program's parent, and has written so many facts.
     #[serde(default)]
     pub(crate) facts: Option<u64>,
@@ -36,7 +42,7 @@ pub(crate) struct Handover {
 }
 
 /// A descriptor that is handed over, by its name: a guard of another version knows what it is given.
-pub(crate) type Named<'a> = (&'static str, BorrowedFd<'a>);
+pub(crate) type Named<'a> = (&'a str, BorrowedFd<'a>);
 
 pub(crate) const PARCEL: &str = "parcel";
 /// The evidence with the lock of the guard that became this one.
@@ -47,31 +53,39 @@ pub(crate) const LISTENER: &str = "listener";
 pub(crate) const BELL: &str = "bell";
 pub(crate) const DIR: &str = "dir";
 pub(crate) const WAITERS: &str = "waiters";
+pub(crate) const SLAVE: &str = "slave";
+pub(crate) const RECORDING: &str = "recording";
 pub(crate) const OUTPUT: &str = "output";
 pub(crate) const ERRORS: &str = "errors";
 pub(crate) const PROGRAM: &str = "program";
 pub(crate) const SPILL: &str = "spill";
 
-/// The descriptors that a guard was handed.
-pub(super) struct Given(Vec<(String, OwnedFd)>);
+/// The descriptors that a guard or a host was handed.
+pub(crate) struct Given(Vec<(String, OwnedFd)>);
 
 impl Given {
-    pub(super) fn inherited() -> io::Result<Self> {
-        let names = std::env::args().nth(2).unwrap_or_default();
+    /// Their names are in this argument.
+    pub(crate) fn inherited(argument: usize) -> io::Result<Self> {
+        let names = std::env::args().nth(argument).unwrap_or_default();
         let names: Vec<String> = names.split(',').map(str::to_owned).collect();
         let fds = spawn::inherited(names.len())?;
         Ok(Self(names.into_iter().zip(fds).collect()))
     }
 
     /// Takes one of them; none if the one who handed them over knew of no such thing.
-    pub(super) fn take(&mut self, name: &str) -> Option<OwnedFd> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<OwnedFd> {
         let at = self.0.iter().position(|(known, _)| known == name)?;
         Some(self.0.swap_remove(at).1)
     }
 
     /// Takes one that every version hands over.
-    pub(super) fn must(&mut self, name: &str) -> io::Result<OwnedFd> {
+    pub(crate) fn must(&mut self, name: &str) -> io::Result<OwnedFd> {
         self.take(name).ok_or_else(|| io::Error::other(format!("no {name} was handed over")))
+    }
+
+    /// Those that were not taken.
+    pub(crate) fn rest(&self) -> impl Iterator<Item = Named<'_>> {
+        self.0.iter().map(|(name, fd)| (name.as_str(), fd.as_fd()))
     }
 }
 
@@ -86,8 +100,7 @@ pub(super) fn become_next(handover: &Handover, path: &str, named: &[Named<'_>]) 
 
 /// The image of the next guard, which is told the names of what it is handed, and what it must know.
 fn pack(handover: &Handover, path: CString, named: &[Named<'_>]) -> io::Result<(Image, OwnedFd)> {
-    let names: Vec<&str> = std::iter::once(PARCEL).chain(named.iter().map(|(name, _)| *name)).collect();
-    let names = CString::new(names.join(","))?;
+    let names = names(std::iter::once(PARCEL).chain(named.iter().map(|(name, _)| *name)))?;
     let image = Image {
         paths: vec![path],
         argv: vec![c"abide".to_owned(), ARGUMENT.to_owned(), names, AGAIN.to_owned()],
@@ -95,6 +108,11 @@ fn pack(handover: &Handover, path: CString, named: &[Named<'_>]) -> io::Result<(
         cwd: c"/".to_owned(),
     };
     Ok((image, spawn::parcel(&body_to_line(handover)?)?))
+}
+
+/// Their names as one argument.
+pub(crate) fn names<'a>(names: impl Iterator<Item = &'a str>) -> io::Result<CString> {
+    Ok(CString::new(names.collect::<Vec<_>>().join(","))?)
 }
 
 fn all<'a>(parcel: &'a OwnedFd, named: &[Named<'a>]) -> Vec<BorrowedFd<'a>> {

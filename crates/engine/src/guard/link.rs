@@ -9,20 +9,18 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::guard::Respawn;
-use abide_core::wire::{LONGEST, Message, ToGuard, ToHost};
+use abide_core::wire::{ANSWERS, CLIENTS, LONGEST, Message, ToGuard, ToHost};
 use abide_sys::poll::Interest;
 use abide_sys::spawn::{self, Image};
 use abide_sys::{clock, signal, sock};
 
-use super::handover::Handover;
+use super::handover::{self, Handover, Named};
 use super::recorder::Recorder;
 use crate::host;
 use crate::store::SessionDir;
 
 /// How much input may wait for the terminal before no more is taken from the host.
 const PENDING: usize = 256 * 1024;
-/// How many clients' numbers are remembered.
-const CLIENTS: usize = 64;
 
 pub(super) struct Link {
     listener: OwnedFd,
@@ -34,6 +32,10 @@ pub(super) struct Link {
     pending_bytes: usize,
     /// The last number that was taken of each client.
     taken: Vec<(u64, u64)>,
+    /// Clients of a guard that died: what came after this number was taken, and may not have been written.
+    owed: Vec<(u64, u64)>,
+    /// What a guard that died wrote last, and how much of it.
+    begun: ((u64, u64), usize),
     answered: u64,
     /// Every host that we started and have not reaped, alive or not.
     hosts: Vec<u32>,
@@ -48,8 +50,8 @@ struct Served {
 
 /// Input that waits for the terminal.
 struct Piece {
-    /// Whose it is, and its number; none for an answer to the program's own query.
-    client: Option<(u64, u64)>,
+    /// Whose it is, and its number; of an answer to the program's own query `ANSWERS`, and its position.
+    whose: (u64, u64),
     bytes: Vec<u8>,
     written: usize,
 }
@@ -78,6 +80,8 @@ impl Link {
             pending: VecDeque::new(),
             pending_bytes: 0,
             taken: Vec::new(),
+            owed: Vec::new(),
+            begun: ((0, 0), 0),
             answered: 0,
             hosts: Vec::new(),
         })
@@ -88,24 +92,31 @@ impl Link {
         listener: OwnedFd,
         bell: OwnedFd,
         line: Option<OwnedFd>,
-        handover: &Handover,
+        (handover, begun): (&Handover, ((u64, u64), usize)),
     ) -> Self {
+        let pending = handover.pending.iter().map(|(whose, bytes)| Piece {
+            whose: *whose,
+            bytes: bytes.clone(),
+            written: 0,
+        });
         Self {
             listener,
             bell,
             host: line.map(|line| Served { line, process: None }),
             respawn: Respawn::default(),
             generation: handover.generation,
-            pending: VecDeque::new(),
-            pending_bytes: 0,
+            pending: pending.collect(),
+            pending_bytes: handover.pending.iter().map(|(_, bytes)| bytes.len()).sum(),
             taken: handover.taken.clone(),
+            owed: handover.owed.clone(),
+            begun,
             answered: handover.answered,
             hosts: handover.hosts.clone(),
         }
     }
 
     /// Starts a host if there is none and it is time for one.
-    pub(super) fn ensure(&mut self, dir: &SessionDir, held: [BorrowedFd<'_>; 5]) {
+    pub(super) fn ensure(&mut self, dir: &SessionDir, held: &[Named<'_>]) {
         if self.host.is_some() || !self.respawn.is_due(clock::now().boot) {
             return;
         }
@@ -118,20 +129,27 @@ impl Link {
         }
     }
 
-    fn start(&mut self, dir: &SessionDir, held: [BorrowedFd<'_>; 5]) -> io::Result<Served> {
+    fn start(&mut self, dir: &SessionDir, held: &[Named<'_>]) -> io::Result<Served> {
         let (ours, theirs) = sock::line()?;
+        let mut named = vec![
+            (handover::LINE, theirs.as_fd()),
+            (handover::LISTENER, self.listener.as_fd()),
+            (handover::BELL, self.bell.as_fd()),
+            (handover::DIR, dir.dir().as_fd()),
+        ];
+        named.extend_from_slice(held);
         let image = Image {
             paths: vec![c"/proc/self/exe".to_owned()],
             argv: vec![
                 c"abide".to_owned(),
                 host::ARGUMENT.to_owned(),
                 CString::new(self.generation.to_string())?,
+                handover::names(named.iter().map(|(name, _)| *name))?,
             ],
             env: Vec::new(),
             cwd: c"/".to_owned(),
         };
-        let mut fds = vec![theirs.as_fd(), self.listener.as_fd(), self.bell.as_fd(), dir.dir().as_fd()];
-        fds.extend(held);
+        let fds: Vec<BorrowedFd<'_>> = named.iter().map(|(_, fd)| *fd).collect();
         let (pid, process) = spawn::helper(&image, &fds)?;
         self.hosts.push(pid);
         let served = Served { line: ours, process: Some(process) };
@@ -174,6 +192,12 @@ impl Link {
             answered: self.answered,
             generation: self.generation,
             taken: self.taken.clone(),
+            pending: self
+                .pending
+                .iter()
+                .map(|piece| (piece.whose, piece.bytes[piece.written..].to_vec()))
+                .collect(),
+            owed: self.owed.clone(),
             facts: Some(facts),
             hosts: self.hosts.clone(),
         };
@@ -197,8 +221,19 @@ impl Link {
 
     /// What to wait for on the host's line.
     pub(super) fn interest(&self) -> Option<Interest<'_>> {
-        let host = self.host.as_ref()?;
-        (self.pending_bytes < PENDING).then(|| Interest::reading(host.line.as_fd()))
+        let line = self.host.as_ref()?.line.as_fd();
+        Some(if self.is_full() { Interest::news(line) } else { Interest::reading(line) })
+    }
+
+    /// So much waits for the terminal that nothing more is taken from the host.
+    pub(super) const fn is_full(&self) -> bool {
+        self.pending_bytes >= PENDING
+    }
+
+    /// The line broke. What the host said last and was not taken, its clients say again to the next one.
+    pub(super) fn lose_host(&mut self) {
+        self.host = None;
+        self.respawn.gone(clock::now().boot);
     }
 
     pub(super) fn has_pending(&self) -> bool {
@@ -207,7 +242,7 @@ impl Link {
 
     /// What the host asks for next, if anything.
     pub(super) fn next(&mut self) -> Option<Ask> {
-        if self.pending_bytes >= PENDING {
+        if self.is_full() {
             return None;
         }
         let mut packet = vec![0; LONGEST + 64];
@@ -216,18 +251,21 @@ impl Link {
             Ok(Some(length)) if length > 0 => length,
             Ok(None) => return None,
             Ok(Some(_)) | Err(_) => {
-                self.host = None;
-                self.respawn.gone(clock::now().boot);
+                self.lose_host();
                 return None;
             }
         };
         match ToGuard::from_packet(&packet[..length])? {
             ToGuard::Input { client, seq, bytes } => self.take_input(client, seq, bytes),
-            ToGuard::Answer { position, bytes } => (position > self.answered).then(|| {
+            ToGuard::Answer { position, bytes } if position > self.answered => {
                 self.answered = position;
-                self.queue(Piece { client: None, bytes: bytes.clone(), written: 0 });
-                Ask::Answered(bytes)
-            }),
+                self.queue((ANSWERS, position), bytes.clone());
+                Some(Ask::Answered(bytes))
+            }
+            ToGuard::Answer { .. } => {
+                self.tell(ToHost::Answered { position: self.answered });
+                None
+            }
             ToGuard::Resize(size) => Some(Ask::Resize(size)),
             ToGuard::Mark(text) => Some(Ask::Mark(text)),
         }
@@ -237,9 +275,13 @@ impl Link {
     fn take_input(&mut self, client: u64, seq: u64, bytes: Vec<u8>) -> Option<Ask> {
         let known = self.taken.iter().position(|(known, _)| *known == client);
         if known.is_some_and(|at| self.taken[at].1 >= seq) {
-            let waits = self.pending.iter().any(|piece| piece.client == Some((client, seq)));
-            if let (false, Some(host)) = (waits, &self.host) {
-                host.tell(ToHost::Applied { client, seq });
+            let owed = self.owed.iter_mut().find(|(owed, after)| *owed == client && *after < seq);
+            if let Some((_, after)) = owed {
+                // On record already, but its guard died before all of it was in the terminal.
+                *after = seq;
+                self.queue((client, seq), bytes);
+            } else if !self.pending.iter().any(|piece| piece.whose == (client, seq)) {
+                self.tell(ToHost::Applied { client, seq });
             }
             return None;
         }
@@ -249,33 +291,50 @@ impl Link {
             self.taken.remove(0);
         }
         self.taken.push((client, seq));
-        self.queue(Piece { client: Some((client, seq)), bytes: bytes.clone(), written: 0 });
+        self.queue((client, seq), bytes.clone());
         Some(Ask::Typed { client, seq, bytes })
     }
 
-    fn queue(&mut self, piece: Piece) {
-        self.pending_bytes += piece.bytes.len();
-        self.pending.push_back(piece);
+    /// What a guard that died had written of it is not written again.
+    fn queue(&mut self, whose: (u64, u64), bytes: Vec<u8>) {
+        let (begun, written) = self.begun;
+        let all = begun.0 == whose.0 && begun.1 > whose.1;
+        let written = match begun == whose {
+            true => written.min(bytes.len()),
+            false if all => bytes.len(),
+            false => 0,
+        };
+        self.pending_bytes += bytes.len();
+        self.pending.push_back(Piece { whose, bytes, written });
+    }
+
+    fn tell(&self, word: ToHost) {
+        if let Some(host) = &self.host {
+            host.tell(word);
+        }
     }
 
     /// Writes what the terminal takes now.
-    pub(super) fn write(&mut self, mut terminal: &File) {
+    pub(super) fn write(&mut self, mut terminal: &File, wrote: impl Fn((u64, u64), usize)) {
         while let Some(piece) = self.pending.front_mut() {
-            match terminal.write(&piece.bytes[piece.written..]) {
-                Ok(written) => piece.written += written,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // A terminal that takes nothing any more swallows the rest, as a real one would.
-                Err(_) => piece.written = piece.bytes.len(),
-            }
             if piece.written < piece.bytes.len() {
+                match terminal.write(&piece.bytes[piece.written..]) {
+                    Ok(written) => piece.written += written,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                    // A terminal that takes nothing any more swallows the rest, as a real one would.
+                    Err(_) => piece.written = piece.bytes.len(),
+                }
+                wrote(piece.whose, piece.written);
                 continue;
             }
             self.pending_bytes -= piece.bytes.len();
-            let done = self.pending.pop_front().and_then(|piece| piece.client);
-            if let (Some((client, seq)), Some(host)) = (done, &self.host) {
-                host.tell(ToHost::Applied { client, seq });
-            }
+            let whose = self.pending.pop_front().map(|piece| piece.whose);
+            self.tell(match whose {
+                Some((ANSWERS, position)) => ToHost::Answered { position },
+                Some((client, seq)) => ToHost::Applied { client, seq },
+                None => return,
+            });
         }
     }
 }

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use abide_core::evidence::Cut;
 use abide_core::recording::{Entry, Kind, closing, header};
+use abide_core::wire::ANSWERS;
 use abide_sys::{clock, disk};
 
 use super::handover::Handover;
@@ -68,6 +69,19 @@ impl Recorder {
     /// What closes the last frame, if it was torn.
     pub(super) fn torn(&self) -> &[u8] {
         &self.closing
+    }
+
+    /// The recording itself.
+    pub(super) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// So much of this input has been written to the terminal.
+    pub(super) fn typed(&self, whose: (u64, u64), written: usize) {
+        self.spill.typed(whose, written);
+        if let (ANSWERS, position) = whose {
+            self.spill.answer(position);
+        }
     }
 
     /// The memory that the host and the next guard need.

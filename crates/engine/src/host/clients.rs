@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use abide_core::evidence::Size;
 use abide_core::keys;
 use abide_core::passage::Passed;
-use abide_core::wire::{Attendance, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
+use abide_core::wire::{Attendance, CLIENTS, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
 use abide_sys::poll::{Interest, Ready};
 use abide_sys::sock;
 
@@ -16,7 +16,6 @@ use abide_sys::sock;
 const WAITING: usize = 1 << 20;
 /// A message from a client may be this long.
 const FROM_CLIENT: usize = LONGEST + 64;
-const MOST_CLIENTS: usize = 256;
 
 /// What a client wants of the host.
 pub(super) enum Wish {
@@ -78,17 +77,18 @@ impl Clients {
         Self { generation, all: Vec::new(), next: 0, driver: None, size: None }
     }
 
-    pub(super) fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
-        self.all.iter().map(|client| Interest {
+    pub(super) fn interests(&self, congested: bool) -> impl Iterator<Item = Interest<'_>> {
+        self.all.iter().map(move |client| Interest {
             fd: client.socket.as_fd(),
-            read: true,
+            // One that does not take what it asked for, or more than the guard takes, is not heard meanwhile.
+            read: !congested && client.outbox.bytes <= WAITING,
             write: !client.outbox.is_empty(),
         })
     }
 
     pub(super) fn let_in(&mut self, listener: &OwnedFd) {
         while let Some(socket) = sock::accept(listener) {
-            if self.all.len() == MOST_CLIENTS {
+            if self.all.len() == CLIENTS {
                 continue;
             }
             self.next += 1;
@@ -263,7 +263,13 @@ impl Client {
                 }
             }
             ToHostFromClient::Mark(text) => turn.wishes.push(Wish::Mark(text)),
-            ToHostFromClient::Snapshot => turn.wishes.push(Wish::Snapshot { client: self.number }),
+            ToHostFromClient::Snapshot => {
+                // Who asks again before it was answered is answered once.
+                let asked = |wish: &Wish| matches!(wish, Wish::Snapshot { client } if *client == self.number);
+                if !turn.wishes.iter().any(asked) {
+                    turn.wishes.push(Wish::Snapshot { client: self.number });
+                }
+            }
         }
     }
 

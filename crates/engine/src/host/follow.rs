@@ -6,6 +6,7 @@ use std::io;
 use abide_core::passage::{Passage, Passed};
 use abide_core::recording::{Entry, Kind, closing};
 use abide_core::screen::{Screen, Size, Told};
+use abide_core::wire::CLIENTS;
 
 use crate::recording::keyframes::{Keyframer, Point};
 use crate::recording::snapshot::Replayed;
@@ -15,8 +16,6 @@ use crate::store::SessionDir;
 
 /// How many pieces are taken in before anyone else is heard.
 const PIECES_A_TURN: u32 = 4;
-/// How many clients' numbers are remembered.
-const CLIENTS: usize = 64;
 
 pub(super) struct Follow {
     reader: Reader,
@@ -97,10 +96,6 @@ impl Follow {
     /// Whether there is more on record than was taken in.
     pub(super) const fn lags(&self) -> bool {
         self.lags
-    }
-
-    pub(super) const fn answered_up_to(&self) -> u64 {
-        self.mind.answered
     }
 
     pub(super) fn taken(&self) -> &[(u64, u64)] {

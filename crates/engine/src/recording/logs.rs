@@ -65,7 +65,8 @@ pub(crate) fn logs(
                 let _ = poll::readable(&[client.as_fd()], Some(RESCAN_MS));
                 match client.hear() {
                     Ok(heard) if !heard.contains(&ToClient::Ended) => {}
-                    Ok(_) | Err(_) => bell = open().ok().and_then(|dir| Client::connect(dir).ok()),
+                    // The next host is attached to as this one was, if there is one.
+                    Ok(_) | Err(_) => drop(client.come_back().is_err().then(|| bell = None)),
                 }
             }
             None => {

@@ -1,0 +1,162 @@
+//! The host's side of its guard: says everything in its order, keeps what was not confirmed, and says that again to
+//! the next guard when one dies.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+
+use abide_core::guard::Respawn;
+use abide_core::wire::{ANSWERS, LONGEST, Message, ToGuard, ToHost};
+use abide_sys::poll::Interest;
+use abide_sys::{clock, sock};
+
+/// While so much is not confirmed, nothing more is taken from clients.
+const UNCONFIRMED: usize = 1 << 20;
+
+pub(super) struct Line {
+    /// None while there is no guard.
+    guard: Option<OwnedFd>,
+    respawn: Respawn,
+    /// What the guard has not been told yet.
+    unsent: VecDeque<Said>,
+    /// What it was told, or will be, and has not confirmed.
+    kept: VecDeque<Said>,
+    kept_bytes: usize,
+    /// Answers up to this position are known to be in the terminal.
+    answered: u64,
+}
+
+#[derive(Clone)]
+struct Said {
+    /// Whose it is, and its number; none for what needs no confirming.
+    whose: Option<(u64, u64)>,
+    packet: Vec<u8>,
+}
+
+impl Line {
+    pub(super) fn new(guard: OwnedFd) -> Self {
+        let mut respawn = Respawn::default();
+        respawn.started(clock::now().boot);
+        Self {
+            guard: Some(guard),
+            respawn,
+            unsent: VecDeque::new(),
+            kept: VecDeque::new(),
+            kept_bytes: 0,
+            answered: 0,
+        }
+    }
+
+    /// What to wait for; nothing while there is no guard.
+    pub(super) fn interest(&self) -> Option<Interest<'_>> {
+        let guard = self.guard.as_ref()?;
+        Some(Interest { fd: guard.as_fd(), read: true, write: !self.unsent.is_empty() })
+    }
+
+    /// When to come back for the next guard.
+    pub(super) fn wake_at(&self) -> Option<u64> {
+        self.guard.is_none().then(|| self.respawn.due_at())
+    }
+
+    /// There is no guard, and it is time for the next one.
+    pub(super) fn wants_guard(&self, now: u64) -> bool {
+        self.guard.is_none() && self.respawn.is_due(now)
+    }
+
+    /// So much is not confirmed that clients must wait.
+    pub(super) const fn is_congested(&self) -> bool {
+        self.kept_bytes > UNCONFIRMED
+    }
+
+    /// The next guard, or none if it could not be started: it is told again what nobody confirmed.
+    pub(super) fn renew(&mut self, guard: Option<OwnedFd>) {
+        let now = clock::now().boot;
+        self.respawn.started(now);
+        if guard.is_none() {
+            self.respawn.gone(now);
+        }
+        self.guard = guard;
+        let others = std::mem::take(&mut self.unsent).into_iter().filter(|said| said.whose.is_none());
+        let others: Vec<Said> = others.collect();
+        self.unsent = self.kept.iter().cloned().chain(others).collect();
+    }
+
+    /// Answers up to this position are known to be in the terminal.
+    pub(super) const fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// Clients of whom something is not confirmed, and the number before the first such thing.
+    pub(super) fn owed(&self) -> Vec<(u64, u64)> {
+        let mut owed: Vec<(u64, u64)> = Vec::new();
+        for (client, seq) in self.kept.iter().filter_map(|said| said.whose) {
+            if client != ANSWERS && !owed.iter().any(|(known, _)| *known == client) {
+                owed.push((client, seq.saturating_sub(1)));
+            }
+        }
+        owed
+    }
+
+    pub(super) fn tell(&mut self, word: &ToGuard) {
+        let whose = match word {
+            ToGuard::Input { client, seq, .. } => Some((*client, *seq)),
+            ToGuard::Answer { position, .. } => Some((ANSWERS, *position)),
+            ToGuard::Resize(_) | ToGuard::Mark(_) => None,
+        };
+        let said = Said { whose, packet: word.to_packet() };
+        // A client that came back says again what is kept here already.
+        if whose.is_some() && self.kept.iter().any(|kept| kept.whose == whose) {
+            return;
+        }
+        if whose.is_some() {
+            self.kept_bytes += said.packet.len();
+            self.kept.push_back(said.clone());
+        }
+        self.unsent.push_back(said);
+        self.send_on();
+    }
+
+    /// Sends what the guard takes now.
+    pub(super) fn send_on(&mut self) {
+        while let (Some(guard), Some(said)) = (&self.guard, self.unsent.front()) {
+            match sock::put(guard, &said.packet) {
+                Ok(Some(_)) => drop(self.unsent.pop_front()),
+                // A guard that is gone is noticed where it is heard; its successor gets what is left.
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+
+    /// What the guard says next, if anything. One that is gone is missed from then on.
+    pub(super) fn hear(&mut self) -> Option<ToHost> {
+        let mut packet = vec![0; LONGEST + 64];
+        loop {
+            let length = match sock::take(self.guard.as_ref()?, &mut packet) {
+                Ok(None) => return None,
+                Ok(Some(length)) if length > 0 => length,
+                Ok(Some(_)) | Err(_) => {
+                    self.guard = None;
+                    self.respawn.gone(clock::now().boot);
+                    return None;
+                }
+            };
+            let word = ToHost::from_packet(&packet[..length]);
+            match word {
+                Some(ToHost::Applied { client, seq }) => self.confirmed(client, seq),
+                Some(ToHost::Answered { position }) => {
+                    self.answered = self.answered.max(position);
+                    self.confirmed(ANSWERS, position);
+                }
+                Some(ToHost::Ended | ToHost::Retire) | None => {}
+            }
+            if word.is_some() {
+                return word;
+            }
+        }
+    }
+
+    fn confirmed(&mut self, client: u64, seq: u64) {
+        let done = |said: &Said| said.whose.is_some_and(|whose| whose.0 == client && whose.1 <= seq);
+        self.kept.retain(|said| !done(said));
+        self.kept_bytes = self.kept.iter().map(|said| said.packet.len()).sum();
+    }
+}
