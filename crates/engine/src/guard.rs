@@ -235,7 +235,8 @@ impl Keeper {
 
     /// The same process goes on as another version. If that fails, it goes on as it is.
     fn become_next(&mut self, path: &str) {
-        let (handover, [listener, bell]) = self.link.hand_over(&self.recorder, self.evidence.seq());
+        let (handover, [listener, bell]) =
+            self.link.hand_over(&self.recorder, (self.program.ours, self.evidence.seq()));
         let mut named = held(self.waiters.as_ref(), &self.program, &self.recorder, &self.outputs);
         named.extend([
             (handover::EVIDENCE, self.evidence.file().as_fd()),

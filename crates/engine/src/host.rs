@@ -204,6 +204,7 @@ impl Host {
             taken: self.follow.taken().to_vec(),
             pending: Vec::new(),
             owed: self.line.owed(),
+            parent: false,
             facts: None,
             hosts: Vec::new(),
         };

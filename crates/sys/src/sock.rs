@@ -92,7 +92,12 @@ pub fn put(socket: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
 /// # Errors
 /// If the other side is gone in a hurry.
 pub fn take(socket: impl AsFd, into: &mut [u8]) -> io::Result<Option<usize>> {
-    match recv(socket, into, RecvFlags::DONTWAIT) {
+    let mut got = recv(socket.as_fd(), &mut *into, RecvFlags::DONTWAIT);
+    if got == Err(rustix::io::Errno::CONNRESET) {
+        // It died with something unread of ours, which the kernel tells first; what it said before comes after that.
+        got = recv(socket.as_fd(), into, RecvFlags::DONTWAIT);
+    }
+    match got {
         Ok((got, _)) => Ok(Some(got)),
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
         Err(errno) => Err(errno.into()),

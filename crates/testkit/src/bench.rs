@@ -19,16 +19,29 @@ use crate::{Abide, Observer, ScratchHome};
 /// # Errors
 /// If this program is not a released one itself.
 pub fn built() -> io::Result<PathBuf> {
+    released("abide", "abide")
+}
+
+/// The fake agent, built likewise.
+///
+/// # Errors
+/// As `built`.
+pub fn agent() -> io::Result<String> {
+    Ok(released("testkit", "fake-agent")?.display().to_string())
+}
+
+fn released(package: &str, program: &str) -> io::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abide/Cargo.toml");
-    let status =
-        Command::new(cargo).args(["build", "--release", "--manifest-path"]).arg(manifest).status()?;
-    let abide = std::env::current_exe()?.with_file_name("abide");
-    let stale = !status.success() || !abide.is_file();
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{package}/Cargo.toml"));
+    let mut build = Command::new(cargo);
+    build.args(["build", "--release", "-q", "--bin", program, "--manifest-path"]).arg(manifest);
+    let status = build.status()?;
+    let path = std::env::current_exe()?.with_file_name(program);
+    let stale = !status.success() || !path.is_file();
     if stale {
-        Err(io::Error::other("run with `cargo run --release`, so that abide is built too"))
+        Err(io::Error::other("run with `cargo run --release`, so that all of it is built"))
     } else {
-        Ok(abide)
+        Ok(path)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use abide_testkit::deadline::until;
-use abide_testkit::{Abide, Ending, Terminal};
+use abide_testkit::{Abide, Ending, Observer, Running, Terminal};
 use rustix::process::Signal;
 
-use crate::common::{Life, World, pid, streamed, waits};
+use crate::common::{Gate, Life, World, pid, streamed, waits};
 
 /// The executable of a process.
 fn image(pid: u32) -> PathBuf {
@@ -60,4 +60,46 @@ fn every_session_becomes_the_new_version_and_nobody_notices() {
     let lines =
         std::fs::read_to_string(world.beside("said")).expect("it said how much").parse().expect("a number");
     assert!(world.shown(&busy.id) == streamed(lines), "what was recorded is not what the program wrote");
+}
+
+/// Another executable, the same program.
+fn another(world: &World) -> Abide {
+    let new = world.home.around().join("abide-new");
+    std::fs::copy(env!("CARGO_BIN_EXE_abide"), &new).expect("there is room");
+    Abide::new(&new, &world.home)
+}
+
+#[test]
+fn a_stream_that_was_closed_does_not_turn_the_other_into_it() {
+    let world = World::new();
+    let gate = Gate::new(&world.beside("gate"));
+    let script = "exec >&-; echo early >&2; read go < \"$0\"; echo late >&2; exit 4";
+    let life = world.observe(world.launch(&["--no-tty"], &["sh", "-c", script, &world.beside("gate")]));
+    life.until_shown("early");
+    assert_eq!(another(&world).run(&["upgrade"]).code(), Some(0));
+    life.replace("guard");
+    gate.open();
+    assert_eq!(world.wait(&life.id).0, Some(4));
+    let told = world.abide.run(&["logs", "--json", &life.id]).stdout;
+    assert!(told.contains("late") && !told.contains("\"output\""), "both came as errors: {told}");
+}
+
+#[test]
+fn an_end_that_comes_in_the_middle_of_an_upgrade_is_recorded_and_nobody_stays() {
+    let world = World::new();
+    let life = world.live(&["trap-exit USR1 9", "print ready", "hang"]);
+    life.until_shown("ready");
+    let helpers = [life.helper("guard", None), life.helper("host", None)];
+    // A host that does not go keeps the guard from becoming another.
+    helpers[1].signal(Signal::STOP);
+    until("the host stands still", || life.inspect()["processes"]["host"]["qualifier"] == "stopped");
+    let new = another(&world);
+    let mut upgrading = Running::start(new.command(&["upgrade"]).stderr(std::process::Stdio::null()));
+    until("the guard was asked", || world.dir(&life.id).join("next").is_symlink());
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(9));
+    helpers[1].signal(Signal::CONT);
+    helpers.iter().for_each(Observer::await_end);
+    upgrading.reap();
+    assert_eq!(world.inspect(&life.id)["status"], "exited");
 }

@@ -33,7 +33,10 @@ pub(crate) struct Handover {
     /// Clients that will say again what came after this number, because nobody confirmed it.
     #[serde(default)]
     pub(crate) owed: Vec<(u64, u64)>,
-    /// The same process became another image: it is still the program's parent, and has written so many facts.
+    /// It is the program's parent, so the kernel tells it how that ends.
+    #[serde(default)]
+    pub(crate) parent: bool,
+    /// The same process became another image, and has written so many facts.
     #[serde(default)]
     pub(crate) facts: Option<u64>,
     /// Hosts that the same process started and has not reaped.

@@ -184,7 +184,11 @@ impl Link {
     }
 
     /// What the next image of this guard must know and hold.
-    pub(super) fn hand_over(&self, recorder: &Recorder, facts: u64) -> (Handover, [BorrowedFd<'_>; 2]) {
+    pub(super) fn hand_over(
+        &self,
+        recorder: &Recorder,
+        (parent, facts): (bool, u64),
+    ) -> (Handover, [BorrowedFd<'_>; 2]) {
         let handover = Handover {
             position: recorder.position(),
             recorded: recorder.recorded(),
@@ -198,6 +202,7 @@ impl Link {
                 .map(|piece| (piece.whose, piece.bytes[piece.written..].to_vec()))
                 .collect(),
             owed: self.owed.clone(),
+            parent,
             facts: Some(facts),
             hosts: self.hosts.clone(),
         };
@@ -318,15 +323,21 @@ impl Link {
     pub(super) fn write(&mut self, mut terminal: &File, wrote: impl Fn((u64, u64), usize)) {
         while let Some(piece) = self.pending.front_mut() {
             if piece.written < piece.bytes.len() {
-                match terminal.write(&piece.bytes[piece.written..]) {
+                // Said before it is done: should we be killed over it, nothing is typed twice.
+                wrote(piece.whose, piece.bytes.len());
+                let taken = terminal.write(&piece.bytes[piece.written..]);
+                match &taken {
                     Ok(written) => piece.written += written,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     // A terminal that takes nothing any more swallows the rest, as a real one would.
                     Err(_) => piece.written = piece.bytes.len(),
                 }
                 wrote(piece.whose, piece.written);
-                continue;
+                match taken {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                    Ok(_) | Err(_) => continue,
+                }
             }
             self.pending_bytes -= piece.bytes.len();
             let whose = self.pending.pop_front().map(|piece| piece.whose);

@@ -7,9 +7,8 @@ use std::io::{self, Write};
 use abide_sys::clock;
 use rustix::process::Signal;
 
-use super::{Bench, Figures};
+use super::{Bench, Figures, agent};
 use crate::agent::stream_line;
-use crate::bin;
 use crate::deadline::until;
 
 const TIMES: usize = 100;
@@ -21,7 +20,7 @@ const TIMES: usize = 100;
 pub fn run(who: &str, out: &mut impl Write) -> io::Result<()> {
     let bench = Bench::new()?;
     let (stop, said) = (bench.beside("stop"), bench.beside("said"));
-    let agent = bin("fake-agent").display().to_string();
+    let agent = agent()?;
     let id = bench.launch(&[&agent, &format!("stream {stop} {said}"), "exit 33"])?;
     let mut unserved = Figures::default();
     let mut helper = served(&bench, &id, who, None);

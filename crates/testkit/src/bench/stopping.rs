@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use abide_sys::clock;
 
-use super::Bench;
+use super::{Bench, agent};
+use crate::Observer;
 use crate::deadline::until;
-use crate::{Observer, bin};
 
 const MEMBERS: usize = 20;
 
@@ -14,7 +14,7 @@ const MEMBERS: usize = 20;
 /// If something cannot be started.
 pub fn run(out: &mut impl Write) -> io::Result<()> {
     let bench = Bench::new()?;
-    let agent = bin("fake-agent").display().to_string();
+    let agent = agent()?;
     let mut steps = vec![agent.as_str(), "ignore TERM HUP"];
     steps.extend(["fork ignore TERM HUP ; hang"; MEMBERS]);
     steps.extend(["print ready", "hang"]);

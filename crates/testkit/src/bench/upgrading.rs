@@ -7,10 +7,10 @@ use std::process::Stdio;
 
 use abide_sys::clock;
 
-use super::{Bench, built};
+use super::{Bench, agent, built};
 use crate::agent::stream_line;
 use crate::deadline::until;
-use crate::{Abide, Ending, Observer, Running, Terminal, bin};
+use crate::{Abide, Ending, Observer, Running, Terminal};
 
 const SESSIONS: usize = 50;
 const ATTACHED: usize = 10;
@@ -21,7 +21,7 @@ pub fn run(out: &mut impl Write) -> io::Result<()> {
     let bench = Bench::new()?;
     let new = PathBuf::from(bench.beside("abide-new"));
     std::fs::copy(built()?, &new)?;
-    let (agent, stop) = (bin("fake-agent").display().to_string(), bench.beside("stop"));
+    let (agent, stop) = (agent()?, bench.beside("stop"));
     let said = |number: usize| bench.beside(&format!("said{number}"));
     let start = |n| bench.launch(&[&agent, &format!("stream {stop} {}", said(n)), &format!("exit {n}")]);
     let ids = (0..SESSIONS).map(start).collect::<io::Result<Vec<_>>>()?;

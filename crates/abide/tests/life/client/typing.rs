@@ -1,14 +1,24 @@
 //! Hosts that are killed while someone types and while the program asks: each key and each answer once.
 
 use abide_testkit::deadline::until;
-use abide_testkit::{Ending, Observer, Terminal};
+use abide_testkit::{Abide, Ending, Observer, Terminal};
 use rustix::process::Signal;
 
-use crate::common::World;
+use crate::common::{Gate, Life, World, agent};
 
 // TRUTH 57
 #[test]
 fn every_key_is_applied_once_while_hosts_are_killed() {
+    check_typing_while_killed("host");
+}
+
+// TRUTH 6, 57
+#[test]
+fn every_key_is_applied_once_while_guards_are_killed() {
+    check_typing_while_killed("guard");
+}
+
+fn check_typing_while_killed(who: &str) {
     const KEYS: u32 = 4_000;
     const TIMES: u32 = 8;
     let world = World::new();
@@ -18,15 +28,15 @@ fn every_key_is_applied_once_while_hosts_are_killed() {
     let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
     attached.until("ready");
     let mut typed = String::new();
-    let mut host = life.helper("host", None);
+    let mut helper = life.helper(who, None);
     for key in 0..KEYS {
         let keys = format!("{key:06} ");
         attached.type_in(keys.as_bytes());
         typed.push_str(&keys);
         if key % (KEYS / TIMES) == KEYS / TIMES / 2 {
-            host.signal(Signal::KILL);
-            host.await_end();
-            host = life.helper("host", Some(host.pid()));
+            helper.signal(Signal::KILL);
+            helper.await_end();
+            helper = life.helper(who, Some(helper.pid()));
         }
     }
     attached.type_in(b".");
@@ -42,6 +52,43 @@ fn every_key_is_applied_once_while_hosts_are_killed() {
     );
     assert_eq!(world.wait(&life.id).0, Some(0));
     assert_eq!(attached.reap(), Ending::Exited(0));
+}
+
+/// A program that takes no keys before the gate is opened, and then keeps them in a file.
+fn deaf<'a>(world: &'a World, file: &str) -> (Life<'a>, Gate) {
+    let gate = Gate::new(&world.beside("gate"));
+    let script = "stty raw -echo; echo ready; read go < \"$0\"; exec \"$1\" \"$2\"";
+    let keep = format!("keep-keys {file}");
+    let id = world.launch(&[], &["sh", "-c", script, &world.beside("gate"), &agent(), &keep]);
+    (world.observe(id), gate)
+}
+
+/// More than a terminal takes that nobody reads from.
+fn many_keys(count: usize) -> String {
+    let keys: String = (0..count / 7).map(|key| format!("{key:06} ")).collect();
+    keys + "."
+}
+
+#[test]
+fn keys_that_wait_for_the_program_outlive_an_upgrade_and_the_host() {
+    let world = World::new();
+    let file = world.beside("keys");
+    let (life, gate) = deaf(&world, &file);
+    let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
+    attached.until("ready");
+    // As much as one client may have unconfirmed: the guard takes no more, and must notice a dead host nevertheless.
+    let typed = many_keys(270_000);
+    attached.type_in(typed.as_bytes());
+    life.replace("host");
+    let new = world.home.around().join("abide-new");
+    std::fs::copy(env!("CARGO_BIN_EXE_abide"), &new).expect("there is room");
+    let upgraded = Abide::new(&new, &world.home).run(&["upgrade"]);
+    assert_eq!(upgraded.code(), Some(0), "{upgraded:?}");
+    gate.open();
+    life.program.0.await_end();
+    let kept = std::fs::read_to_string(&file).expect("the program kept them");
+    assert!(kept == typed, "{} typed, {} came: {}", typed.len(), kept.len(), differs(&typed, &kept));
+    attached.reap();
 }
 
 fn differs(typed: &str, kept: &str) -> String {

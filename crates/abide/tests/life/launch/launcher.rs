@@ -39,6 +39,30 @@ fn run_stream(world: &World, options: &[&str]) -> Command {
 
 // TRUTH 9
 #[test]
+fn a_launcher_that_is_killed_as_soon_as_its_session_is_there_takes_nothing_with_it() {
+    for _ in 0..20 {
+        let world = World::new();
+        let mut launcher = world.start(&["run", "-d", "--", &agent(), "hang"]);
+        let names = || std::fs::read_dir(world.home.path().join("sessions")).into_iter().flatten().flatten();
+        let id =
+            || names().find_map(|entry| entry.file_name().into_string().ok().filter(|n| !n.starts_with('.')));
+        let mut found = None;
+        until("the session is there", || {
+            found = id();
+            found.is_some()
+        });
+        launcher.kill();
+        let id = found.expect("it was found");
+        until("its program is told to run", || !world.told(&id, "started").is_empty());
+        let life = world.observe(id);
+        life.helper("guard", None);
+        life.helper("host", None);
+        assert_eq!(life.inspect()["status"], "running");
+    }
+}
+
+// TRUTH 9
+#[test]
 fn whatever_ends_the_launching_command_ends_nothing_else() {
     for signal in [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP] {
         let world = World::new();
