@@ -37,6 +37,8 @@ const ANSWERED: usize = 10;
 #[derive(Debug)]
 pub(crate) struct Spill {
     memory: Shared,
+    /// So much of the batch's room may not be zero.
+    used: usize,
 }
 
 /// What a guard left in the batch.
@@ -45,22 +47,23 @@ pub(crate) struct Left {
     pub(crate) kind: Kind,
     pub(crate) position: u64,
     pub(crate) length: usize,
-    /// It died within a read: what that brought is not known.
-    pub(crate) reading: bool,
 }
 
 impl Spill {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { memory: Shared::new(RING_AT + RING)? })
+        Ok(Self { memory: Shared::new(RING_AT + RING)?, used: 0 })
     }
 
     pub(crate) fn of(fd: OwnedFd) -> io::Result<Self> {
-        Ok(Self { memory: Shared::of(fd, RING_AT + RING)? })
+        Ok(Self { memory: Shared::of(fd, RING_AT + RING)?, used: BATCH })
     }
 
-    /// A new batch of the output that comes at this position.
-    pub(crate) fn begin(&self, kind: Kind, position: u64) {
+    /// A new batch of the output that comes at this position. Its room is all zeros, so that what a read has brought
+    /// can be told even if its reader was killed before it could say how much that was.
+    pub(crate) fn begin(&mut self, kind: Kind, position: u64) {
         self.put(LENGTH, 0);
+        let used = std::mem::take(&mut self.used);
+        self.memory.bytes_mut()[HEADER..HEADER + used].fill(0);
         self.put(KIND, u64::from(kind as u8));
         self.put(POSITION, position);
     }
@@ -74,6 +77,7 @@ impl Spill {
         self.put(READING, 1);
         let got = read(&mut self.memory.bytes_mut()[HEADER + length..RING_AT]);
         if let Ok(got) = got {
+            self.used = self.used.max(length + got);
             self.put(LENGTH, (length + got) as u64);
         }
         self.put(READING, 0);
@@ -163,11 +167,16 @@ impl Spill {
         ((self.get(TYPIST), self.get(TYPED)), written)
     }
 
-    /// What a guard that is dead had read and not recorded.
+    /// What a guard that is dead had read and not recorded, the read that it died over included: but for zeros at the
+    /// end of that, which cannot be told from room.
     pub(crate) fn left(&self) -> Left {
-        let length = usize::try_from(self.get(LENGTH)).unwrap_or(0).min(BATCH);
+        let mut length = usize::try_from(self.get(LENGTH)).unwrap_or(0).min(BATCH);
+        if self.get(READING) == 1 {
+            let room = self.memory.copy(HEADER + length..RING_AT);
+            length += room.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        }
         let kind = u8::try_from(self.get(KIND)).ok().and_then(Kind::from_byte).unwrap_or(Kind::Output);
-        Left { kind, position: self.get(POSITION), length, reading: self.get(READING) == 1 }
+        Left { kind, position: self.get(POSITION), length }
     }
 
     fn put(&self, word: usize, value: u64) {
@@ -213,9 +222,30 @@ mod tests {
         }
         let mut next = Spill::of(guard.as_fd().try_clone_to_owned().unwrap()).unwrap();
         drop(guard);
-        assert_eq!(next.left(), Left { kind: Kind::Errors, position: 70, length: 7, reading: false });
+        assert_eq!(next.left(), Left { kind: Kind::Errors, position: 70, length: 7 });
         assert_eq!(next.batch(7), b"one two");
         next.done();
+        assert_eq!(next.left().length, 0);
+    }
+
+    #[test]
+    fn what_a_read_brought_outlives_a_reader_that_was_killed_over_it() {
+        let mut guard = Spill::new().unwrap();
+        kept(&mut guard, 0, b"an earlier and longer batch");
+        guard.begin(Kind::Output, 27);
+        let _ = guard.read(0, |room| {
+            room[..3].copy_from_slice(b"one");
+            Ok(3)
+        });
+        // As the kernel leaves it: the bytes are there, and nobody said how many.
+        guard.put(READING, 1);
+        guard.memory.bytes_mut()[HEADER + 3..HEADER + 8].copy_from_slice(b" two\n");
+        let mut next = Spill::of(guard.as_fd().try_clone_to_owned().unwrap()).unwrap();
+        drop(guard);
+        assert_eq!(next.left(), Left { kind: Kind::Output, position: 27, length: 8 });
+        assert_eq!(next.batch(8), b"one two\n");
+        next.begin(Kind::Output, 35);
+        assert!(next.batch(BATCH).iter().all(|&byte| byte == 0));
         assert_eq!(next.left().length, 0);
     }
 

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::body_from_line;
-use abide_core::evidence::{Body, Noted, Observer, Role, Witness};
+use abide_core::evidence::{Observer, Role, Witness};
 use abide_core::guard::{Guard, Input, Orders};
 use abide_core::recording::Kind;
 use abide_core::verdict::program_of;
@@ -56,7 +56,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     handover.answered = handover.answered.max(answered_before(begun, &spill));
     let recording = given.take(handover::RECORDING).map(File::from);
     let recording = recording.map_or_else(|| dir.append_recording(), Ok)?;
-    let (recorder, died_reading) = Recorder::resume(recording, spill, &handover);
+    let recorder = Recorder::resume(recording, spill, &handover);
     let (listener, bell) = (given.must(handover::LISTENER)?, given.must(handover::BELL)?);
     let pidfd = given.must(handover::PROGRAM)?;
     let mut keeper = Keeper {
@@ -76,11 +76,6 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
         next_image: None,
     };
     keeper.say_unsaid();
-    if died_reading {
-        let text =
-            "the guard before this one died in the middle of a read; what that brought is not on record";
-        keeper.note(Body::Noted(Noted { text: text.to_owned() }));
-    }
     // A stop that was asked of the guard before is completed by this one, and an end that came meanwhile is seen.
     if let Some(asked) = &known.closing.stop_asked {
         keeper.tell(Input::StopAsked { grace_ms: asked.body.grace_ms });

@@ -41,9 +41,8 @@ impl Recorder {
         Self { file, spill, position: 0, lost: 0, reason: None, newly_cut: None, closing: Vec::new() }
     }
 
-    /// Goes on where another guard stopped, with what it had read and not recorded. Says whether a read may have
-    /// died with it.
-    pub(super) fn resume(file: File, spill: Spill, handover: &Handover) -> (Self, bool) {
+    /// Goes on where another guard stopped, with what it had read and not recorded.
+    pub(super) fn resume(file: File, spill: Spill, handover: &Handover) -> Self {
         let left = spill.left();
         let unrecorded = left.length > 0 && left.position >= handover.position;
         let position = if unrecorded { left.position } else { handover.position };
@@ -53,7 +52,7 @@ impl Recorder {
         if unrecorded {
             recorder.record(left.kind, left.length);
         }
-        (recorder, left.reading)
+        recorder
     }
 
     /// How many bytes of output there have been.
