@@ -9,6 +9,7 @@ pub(crate) mod page;
 pub(crate) mod safe;
 pub(crate) mod secret;
 pub(crate) mod session;
+pub(crate) mod shell;
 pub(crate) mod table;
 pub(crate) mod template;
 pub(crate) mod time;

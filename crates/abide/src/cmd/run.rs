@@ -14,7 +14,7 @@ use super::{Front, NO_CODE, OneOf, Verb, attach, wait};
 use crate::config::form;
 use crate::config::key::Key;
 use crate::show::session::SessionView;
-use crate::show::wait::WaitView;
+use crate::show::wait::{Form, WaitView};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -116,7 +116,9 @@ impl Verb for Args {
             session.verdict.codes.wait.filter(|_| session.evidence.closing.exec_failed.is_some()).unwrap_or(0)
         } else if waits || (on_pipes && front.output.is_json()) {
             front.output.remark(&format!("abide: session {}", session.id));
-            wait::answer(front, &waiting.wait(Until::All, None), None, false)?
+            let again = format!("abide wait {}", session.id);
+            let asked = wait::Asked { again: &again, form: Form::One, strict: false };
+            wait::answer(front, &waiting.wait(Until::All, None), asked)?
         } else if on_pipes || !session.verdict.status.has_live_host() {
             pass_on(front, &sessions, &session, &mut waiting)?
         } else {

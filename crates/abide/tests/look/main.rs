@@ -12,3 +12,4 @@ mod sealing;
 mod statuses;
 mod truth;
 mod usage;
+mod waiting;
