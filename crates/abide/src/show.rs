@@ -16,3 +16,4 @@ pub(crate) mod time;
 pub(crate) mod wait;
 pub(crate) mod why;
 pub(crate) mod word;
+mod wrap;

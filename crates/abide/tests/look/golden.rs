@@ -249,6 +249,53 @@ fn doctor_has_a_line_for_each_check() {
 }
 
 #[test]
+fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
+    let stage = Stage::new();
+    let (scene, gone) = nightly(&stage);
+    let _scene = ended(scene, &gone);
+    let _failed = stage.scene("failed00").guarded(&gone).launched(&gone).exec_failed(2);
+    for verb in ["events", "why nightly", "inspect nightly", "doctor", "config", "ls -a"] {
+        let args: Vec<&str> = verb.split(' ').collect();
+        let narrow = abide_testkit::Ran::of(stage.abide.command(&args).env("COLUMNS", "80"));
+        let wide = stage.abide.run(&args);
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&narrow.stdout), words(&wide.stdout), "{verb} says something else");
+        let long = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
+        assert_eq!(narrow.stdout.lines().find(long), None, "{verb} does not fit");
+    }
+    let events = abide_testkit::Ran::of(stage.abide.command(&["events", "nightly"]).env("COLUMNS", "80"));
+    let pid = gone.pid;
+    let first = format!(
+        "2023-11-14 22:13:20.000  k3v9q2zr  guarded      guard:{pid}@0a1b2c3d\n    guard {pid} took over\n"
+    );
+    assert!(events.stdout.starts_with(&first), "{}", events.stdout);
+    let ls = stage.text(&["ls", "-a"]);
+    let never = ls.lines().find(|line| line.starts_with("failed00")).expect("it is listed");
+    assert_eq!(
+        never.split_whitespace().collect::<Vec<_>>(),
+        ["failed00", "-", "failed", "-", "make", "test"],
+        "{ls}"
+    );
+}
+
+#[test]
+fn gc_says_what_it_would_remove() {
+    let stage = Stage::new();
+    let (scene, gone) = nightly(&stage);
+    let _scene = ended(scene, &gone);
+    let text = stage.text(&["gc", "--dry-run"]);
+    let row: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().collect();
+    let (size, bytes) = (row[4..].join(" "), &data(stage.abide.json(&["gc", "--dry-run"]))["removed"][0]);
+    assert_eq!(text.lines().next(), Some(format!("would remove 1 session, {size}").as_str()));
+    assert!(row[..2] == ["k3v9q2zr", "exited"] && row[2].ends_with('d') && row[3] == "ago", "{text}");
+    assert_eq!(
+        (&bytes["status"], &bytes["ended_at"]),
+        (&"exited".into(), &"2023-11-14T22:14:21.004Z".into())
+    );
+    assert_eq!(stage.text(&["gc", "--dry-run", "--older", "900000h"]), "would remove 0 sessions, 0 B\n");
+}
+
+#[test]
 fn version_is_one_line_and_json_knows_more() {
     let stage = Stage::new();
     let version = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,78 @@
+//! What commands say of living sessions, where the words depend on what happens.
+
+use abide_testkit::observer::Doomed;
+use abide_testkit::{Ending, Observer, Ran, Terminal};
+
+use crate::common::{World, data};
+
+#[test]
+fn a_session_whose_id_could_not_be_printed_is_named_all_the_same() {
+    let world = World::new();
+    for (script, code) in
+        [("\"$0\" run -d -- true > /dev/full", 1), ("\"$0\" run -d --json -- true > /dev/full", 1)]
+    {
+        let ran = Ran::of(&mut world.bash(script, &[]));
+        assert_eq!(ran.code(), Some(code), "{ran:?}");
+        let latest = data(&world.abide.run(&["inspect", "--json", "@last"]));
+        let id = latest["id"].as_str().expect("an ID");
+        let told = format!("abide: session {id} was started: cannot write to standard output: No space left");
+        assert!(ran.stderr.contains(&told), "{ran:?}");
+        assert!(ran.stderr.contains(&format!("hint: `abide inspect {id}` shows how it stands")), "{ran:?}");
+    }
+}
+
+#[test]
+fn who_lives_on_is_named_when_a_session_is_removed() {
+    let world = World::new();
+    let id = world.run(&[], &["daemon hang", "exit 0"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    let survivors = world.inspect(&id)["survivors"].clone();
+    let pid = survivors[0]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).expect("it lives on");
+    let survivor = Doomed(Observer::of(pid));
+    let ran = world.abide.run(&["rm", "--json", &id]);
+    let answer = ran.json();
+    let warned = answer["warnings"][0].as_str().expect("a warning");
+    assert!(warned.starts_with(&format!("processes of session {id} live on: {pid} (")), "{warned}");
+    assert!(ran.stderr.contains(&format!("abide: warning: {warned}")), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("hint: `kill {pid}` asks them to end")), "{ran:?}");
+    assert_eq!((ran.code(), &answer["data"]["removed"][0]), (Some(0), &id.as_str().into()));
+    assert!(survivor.0.lives(), "it was only told");
+}
+
+#[test]
+fn a_program_that_runs_is_no_survivor_of_itself() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    assert_eq!(life.inspect()["survivors"], serde_json::json!([]));
+}
+
+#[test]
+fn the_last_line_of_an_attached_terminal_says_how_it_ended() {
+    let world = World::new();
+    let life = world.live(&["print ready", "wait-line", "exit 3"]);
+    let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
+    attached.until("ready");
+    attached.type_in(b"\r");
+    attached.until(&format!("abide: session {} is over: exited with code 3", life.id));
+    assert_eq!(attached.reap(), Ending::Exited(3));
+}
+
+#[test]
+fn a_session_that_is_this_version_already_is_told_so() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    life.helper("host", None);
+    let before = world.facts(&life.id).len();
+    let told = data(&world.abide.run(&["upgrade", "--json", &life.id]));
+    assert_eq!((&told["already"][0], &told["upgraded"]), (&life.id.as_str().into(), &serde_json::json!([])));
+    assert_eq!(world.facts(&life.id).len(), before, "nobody was disturbed");
+}
+
+#[test]
+fn a_title_that_was_never_set_is_null_wherever_it_is_shown() {
+    let world = World::new();
+    let life = world.live(&["print ready", "hang"]);
+    life.until_shown("ready");
+    let snapshot = data(&world.abide.run(&["snapshot", "--json", &life.id]));
+    assert!(snapshot["title"].is_null() && life.inspect()["screen"]["title"].is_null(), "{snapshot}");
+}
