@@ -166,7 +166,7 @@ impl Output {
     /// A remark for people beside the answer. Programs do not get it.
     pub(crate) fn remark(&self, text: &str) {
         if !self.json {
-            complain(&self.hinted(text));
+            complain(&safe::lines(&self.hinted(text)));
         }
     }
 

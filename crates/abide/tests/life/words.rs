@@ -70,6 +70,12 @@ fn the_last_line_of_an_attached_terminal_says_how_it_ended() {
     attached.type_in(b"\r");
     attached.until(&format!("abide: session {} is over: exited with code 3", life.id));
     assert_eq!(attached.reap(), Ending::Exited(3));
+    let life = world.live(&["print ready", "wait-line", "exit 4"]);
+    let mut attached = Terminal::start(&world.abide.command(&["attach", "--json", &life.id]));
+    attached.until("ready");
+    attached.type_in(b"\r");
+    attached.until(&format!("\"data\":{{\"id\":\"{}\",\"left\":\"ended\",\"wait_code\":4}}", life.id));
+    assert_eq!(attached.reap(), Ending::Exited(4));
 }
 
 #[test]

@@ -236,6 +236,18 @@ fn doctor_has_a_line_for_each_check() {
     fix: abide doctor --fix
 ";
     assert!(text.ends_with(expected), "{text}");
+    let home = home.to_str().unwrap();
+    let fix = data(stage.abide.json(&["doctor", "--home", home]))["checks"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()["fix"]
+        .clone();
+    assert_eq!(
+        fix,
+        format!("abide --home {home} doctor --fix"),
+        "the home that was named by a flag is named again"
+    );
     let checks = data(stage.abide.json(&["doctor"]));
     assert_eq!(checks["healthy"], true);
     let seal = checks["checks"].as_array().unwrap().last().unwrap();
