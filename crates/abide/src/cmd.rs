@@ -196,7 +196,7 @@ impl Command {
 pub(crate) fn perform(cli: Cli) -> u8 {
     let config = Config::load();
     let (colours, _) = config.colours(cli.color);
-    let output = Output::new(cli.command.name(), cli.json, colours);
+    let output = Output::new(cli.command.name(), cli.json, colours).name_home(cli.home.as_deref());
     cli.command.run(&mut Front { home: cli.home, color: cli.color, config, output })
 }
 

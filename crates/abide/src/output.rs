@@ -1,7 +1,9 @@
 //! What leaves the program: one envelope of JSON, or text for people. Everything goes through one buffered
-//! writer; a reader that has gone away ends nothing and is no failure.
+//! writer; a reader that has gone away ends nothing and is no failure. An answer that may be longer than memory is
+//! given item by item, and is one envelope all the same.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::Path;
 
 use abide_core::failure::Failure;
 use schemars::JsonSchema;
@@ -9,11 +11,14 @@ use serde::Serialize;
 
 use crate::config::form::Colours;
 use crate::show::page::Page;
-use crate::show::safe;
 use crate::show::word::{CodeName, StatusName};
+use crate::show::{safe, shell};
 
 /// The version of everything that is printed as JSON.
 pub(crate) const SCHEMA: &str = "abide/1";
+
+/// A blank at which no line is broken.
+pub(crate) const NO_BREAK: &str = "\u{a0}";
 
 /// Standard output, and how to speak there.
 #[derive(Debug)]
@@ -22,14 +27,46 @@ pub(crate) struct Output {
     json: bool,
     colours: Colours,
     out: BufWriter<StdoutLock<'static>>,
-    reader_left: bool,
+    reader: Reader,
     warnings: Vec<String>,
+    /// What every command that is hinted at must be given to mean the same home.
+    options: Option<String>,
+    list: List,
+}
+
+/// Who takes what is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Listens,
+    Left,
+    /// A write failed: what stands there is cut off, and nothing more may be put behind it.
+    Cut,
+}
+
+/// How far an answer is that is given item by item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum List {
+    NotBegun,
+    /// So its items are named in JSON.
+    Open(&'static str),
 }
 
 impl Output {
     pub(crate) fn new(command: &'static str, json: bool, colours: Colours) -> Self {
         let out = BufWriter::new(io::stdout().lock());
-        Self { command, json, colours, out, reader_left: false, warnings: Vec::new() }
+        let (reader, list) = (Reader::Listens, List::NotBegun);
+        Self { command, json, colours, out, reader, warnings: Vec::new(), options: None, list }
+    }
+
+    /// Names the home in every command that is hinted at, as it was named by a flag.
+    pub(crate) fn name_home(self, home: Option<&Path>) -> Self {
+        let options = home.map(|home| format!("--home {}", shell::word(&home.to_string_lossy())));
+        Self { options, ..self }
+    }
+
+    /// A hint, with all that its commands need to be complete.
+    pub(crate) fn hinted(&self, text: &str) -> String {
+        self.options.as_ref().map_or_else(|| text.to_owned(), |options| shell::with_options(text, options))
     }
 
     /// Whether programs listen, not people.
@@ -56,6 +93,54 @@ impl Output {
         self.put(page.text().as_bytes())
     }
 
+    /// Shows one item of an answer whose items have this name, the first with what comes before all of them.
+    ///
+    /// # Errors
+    /// As `show`.
+    pub(crate) fn item<D: Serialize>(
+        &mut self,
+        name: &'static str,
+        item: &D,
+        write: impl FnOnce(&mut Page),
+    ) -> Result<(), Failure> {
+        if !self.json {
+            let mut page = Page::for_standard_output(self.colours);
+            write(&mut page);
+            return self.write(page.text().as_bytes());
+        }
+        let before = if self.list == List::NotBegun { self.head(name) } else { ",".to_owned() };
+        self.list = List::Open(name);
+        self.write(before.as_bytes())?;
+        self.write(safe::json(item).trim_end().as_bytes())
+    }
+
+    /// Shows what comes after all items of that name, also if there was none.
+    ///
+    /// # Errors
+    /// As `show`.
+    pub(crate) fn end_items(&mut self, name: &'static str) -> Result<(), Failure> {
+        if self.json {
+            if self.list == List::NotBegun {
+                let head = self.head(name);
+                self.write(head.as_bytes())?;
+            }
+            let warnings = if self.warnings.is_empty() {
+                String::new()
+            } else {
+                format!(",\"warnings\":{}", safe::json(&self.warnings).trim_end())
+            };
+            self.write(format!("]}}{warnings}}}\n").as_bytes())?;
+            self.list = List::NotBegun;
+        }
+        self.flush()
+    }
+
+    /// The envelope up to the first item.
+    fn head(&self, name: &str) -> String {
+        let command = self.command;
+        format!("{{\"schema\":\"{SCHEMA}\",\"ok\":true,\"command\":\"{command}\",\"data\":{{\"{name}\":[")
+    }
+
     /// Passes on the very bytes.
     ///
     /// # Errors
@@ -72,13 +157,16 @@ impl Output {
 
     /// Whether anybody still reads.
     pub(crate) const fn has_reader(&self) -> bool {
-        !self.reader_left
+        match self.reader {
+            Reader::Listens => true,
+            Reader::Left | Reader::Cut => false,
+        }
     }
 
     /// A remark for people beside the answer. Programs do not get it.
     pub(crate) fn remark(&self, text: &str) {
         if !self.json {
-            complain(text);
+            complain(&safe::lines(&self.hinted(text)));
         }
     }
 
@@ -86,55 +174,82 @@ impl Output {
     pub(crate) fn warn(&mut self, text: &str, hint: Option<&str>) {
         complain(&format!("abide: warning: {}", safe::line(text)));
         if let Some(hint) = hint {
-            complain(&format!("hint: {}", safe::line(hint)));
+            complain(&format!("hint: {}", safe::line(&self.hinted(hint))));
         }
         if self.json {
             self.warnings.push(text.to_owned());
         }
     }
 
-    /// Tells a failure, on standard output if programs listen.
+    /// Tells a failure: on standard output if programs listen and nothing stands there yet, else on standard error.
     pub(crate) fn fail(&mut self, failure: &Failure) {
-        if self.json {
-            let error = FailureView::new(failure);
+        let hint = failure.hint.as_ref().map(|hint| self.hinted(hint));
+        if self.json && self.list == List::NotBegun && self.reader != Reader::Cut {
+            let error = FailureView::new(failure, hint.as_deref());
             let refusal = Refusal { schema: SCHEMA, ok: false, command: self.command, error };
-            // Nobody is left to tell that this could not be told; the exit code still says it.
-            let _ = self.put(safe::json(&refusal).as_bytes());
-            return;
+            if self.put(safe::json(&refusal).as_bytes()).is_ok() {
+                return;
+            }
         }
+        // What was given of an answer that failed in its middle stays without its end: nobody takes it for whole.
+        let _ = self.flush();
         complain(&format!("abide: {}", safe::line(&failure.message)));
-        if let Some(hint) = &failure.hint {
-            complain(&format!("hint: {}", safe::line(hint)));
+        if let Some(hint) = hint {
+            complain(&format!("hint: {}", safe::line(&hint)));
         }
     }
 
-    /// Tells in clap's words what is wrong with the arguments.
-    pub(crate) fn complain(&self, text: &str) {
-        complain(&safe::lines(text));
+    /// Prints help where something was left out, for people.
+    pub(crate) fn help_instead(&self, help: &clap::builder::StyledStr) {
+        complain(&safe::lines(&help.to_string()));
     }
 
     /// Prints help, in colour where that is welcome.
-    pub(crate) fn help(&mut self, help: &clap::builder::StyledStr) {
+    ///
+    /// # Errors
+    /// As `show`.
+    pub(crate) fn help(&mut self, help: &clap::builder::StyledStr) -> Result<(), Failure> {
         let text = if Page::for_standard_output(self.colours).colours() {
             help.ansi().to_string()
         } else {
             help.to_string()
         };
-        // As above: help that cannot be printed cannot be complained about either.
-        let _ = self.put(format!("{}\n", text.trim_end()).as_bytes());
+        let text = format!("{}\n", text.trim_end().replace(NO_BREAK, " "));
+        self.put(text.as_bytes())
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        if self.reader_left {
+        self.write(bytes)?;
+        self.flush()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if !self.has_reader() {
             return Ok(());
         }
-        match self.out.write_all(bytes).and_then(|()| self.out.flush()) {
+        let written = self.out.write_all(bytes);
+        self.heard(written)
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        if !self.has_reader() {
+            return Ok(());
+        }
+        let written = self.out.flush();
+        self.heard(written)
+    }
+
+    fn heard(&mut self, written: io::Result<()>) -> Result<(), Failure> {
+        match written {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.reader_left = true;
+                self.reader = Reader::Left;
                 Ok(())
             }
-            Err(error) => Err(Failure::io("write to", &"standard output", &error)),
+            Err(error) => {
+                self.reader = Reader::Cut;
+                Err(Failure::io("write to", &"standard output", &error))
+            }
         }
     }
 }
@@ -185,11 +300,11 @@ struct FailureView<'a> {
 }
 
 impl<'a> FailureView<'a> {
-    fn new(failure: &'a Failure) -> Self {
+    fn new(failure: &'a Failure, hint: Option<&'a str>) -> Self {
         Self {
             code: CodeName(failure.code),
             message: &failure.message,
-            hint: failure.hint.as_deref(),
+            hint,
             session: failure.session.as_deref(),
             status: failure.status.map(StatusName),
         }

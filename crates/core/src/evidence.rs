@@ -1,9 +1,11 @@
 //! The facts: what was witnessed, by whom, when. Only facts are stored; every status is derived from them.
-//! `ending` is how a program ended, `frame` their stored form, `says` their words, `fold` what a verdict needs of them.
+//! `ending` is how a program ended, `frame` their stored form, `says` their words (`number` those of the kernel's
+//! numbers), `fold` what a verdict needs of them.
 
 mod ending;
 pub mod fold;
 pub mod frame;
+pub mod number;
 mod says;
 
 use std::collections::BTreeMap;

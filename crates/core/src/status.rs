@@ -90,16 +90,16 @@ statuses! {
         Destroyed     destroyed      is_destroyed         "not_destroyed",
     }
     //                        act ter com sto liv off col des
-    Starting   "starting"   [ 1   0   0   1   1   0   0   0 ] "launched, program not yet started",
-    Running    "running"    [ 1   0   1   1   1   0   0   0 ] "program provably alive and served",
-    Unattended "unattended" [ 1   0   0   1   0   1   0   0 ] "program or its agent provably alive, no host or guard serves it",
-    Exiting    "exiting"    [ 1   0   0   0   1   0   0   0 ] "program gone, its guard or host still finishing",
-    Exited     "exited"     [ 0   1   0   0   0   1   1   0 ] "over, outcome observed",
-    Failed     "failed"     [ 0   1   0   0   0   1   1   0 ] "never ran",
-    Lost       "lost"       [ 0   1   0   0   0   1   1   0 ] "provably over, outcome observed by nobody",
-    Unknown    "unknown"    [ 1   0   0   0   0   1   0   0 ] "cannot be told from here, or record damaged",
-    Destroying "destroying" [ 1   0   0   0   0   1   0   0 ] "being removed",
-    Destroyed  "destroyed"  [ 0   1   0   0   0   1   1   1 ] "removed, its files not yet collected",
+    Starting   "starting"   [ 1   0   0   1   1   0   0   0 ] "it was launched, and its program has not started yet",
+    Running    "running"    [ 1   0   1   1   1   0   0   0 ] "its program is alive and served",
+    Unattended "unattended" [ 1   0   0   1   0   1   0   0 ] "its program or agent is alive, but neither guard nor host serves it",
+    Exiting    "exiting"    [ 1   0   0   0   1   0   0   0 ] "its program is gone, and its guard or host is still finishing",
+    Exited     "exited"     [ 0   1   0   0   0   1   1   0 ] "its program is over, and how it ended is on record",
+    Failed     "failed"     [ 0   1   0   0   0   1   1   0 ] "its program never ran",
+    Lost       "lost"       [ 0   1   0   0   0   1   1   0 ] "its program is over, and nobody saw how it ended",
+    Unknown    "unknown"    [ 1   0   0   0   0   1   0   0 ] "what became of it cannot be told from here, or its record is damaged",
+    Destroying "destroying" [ 1   0   0   0   0   1   0   0 ] "it is being removed",
+    Destroyed  "destroyed"  [ 0   1   0   0   0   1   1   1 ] "it was removed, and its files are still to go",
 }
 
 const _: () = {

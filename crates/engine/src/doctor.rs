@@ -1,6 +1,8 @@
 //! What can be wrong with this machine, this home and its sessions, each with the way out.
 //! Looks only; `--fix` seals, through `seal` alone, and clears away what is nobody's: leftovers and empty cgroups.
 
+mod makeable;
+
 use std::path::Path;
 
 use abide_core::failure::{Code, Failure};
@@ -71,7 +73,14 @@ fn usable(opened: &Result<Sessions, Failure>) -> Check {
         }
         Ok(sessions) => {
             let path = sessions.path().display();
-            good("home", format!("{path} does not exist yet; the first session makes it"))
+            match makeable::obstacle(sessions.path()) {
+                None => good("home", format!("{path} does not exist yet; the first session makes it")),
+                Some(why) => bad(
+                    "home",
+                    &format!("{path} does not exist and cannot be made: {why}"),
+                    "choose another home with --home or ABIDE_HOME",
+                ),
+            }
         }
         Err(failure) => failed("home", failure, "choose another home with --home"),
     }

@@ -6,6 +6,7 @@ mod birth;
 mod end;
 pub(crate) mod handover;
 mod link;
+mod program;
 mod recorder;
 
 use std::ffi::CStr;
@@ -14,15 +15,13 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{
-    Body, Cause, Drained, How, Marked, Noted, Observer, Outcome, Resources, Signalled, Started, StopAsked,
-    Survivor,
+    Body, Cause, Drained, How, Marked, Noted, Observer, Outcome, Resources, Signalled, StopAsked,
 };
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
-use abide_core::identity::Identity;
 use abide_core::place::cause_of;
 use abide_core::recording::{Kind, resize_payload};
-use abide_sys::cgroup::{Cgroup, Changes};
+use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
 use abide_sys::{clock, pty, reap, tty};
@@ -33,6 +32,7 @@ use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 use handover::Named;
 use link::{Ask, Link};
+use program::Program;
 use recorder::{Recorder, Took};
 
 /// How a process learns that it is to be a guard.
@@ -96,32 +96,6 @@ struct Heard {
     host: bool,
 }
 
-struct Program {
-    identity: Identity,
-    pidfd: OwnedFd,
-    started_boot: u64,
-    /// We are its parent, so the kernel tells us how it ended; else we ask.
-    ours: bool,
-    /// When it is to be identified again, because another process could still be taken for it.
-    identify_at: Option<u64>,
-    /// The cgroup that was made for it.
-    cgroup: Option<Cgroup>,
-    /// Tells when that becomes empty.
-    changes: Option<Changes>,
-}
-
-/// The longest that a tick of the clock which births are told by takes, twice.
-const TWO_TICKS_MS: u64 = 20;
-
-impl Program {
-    fn new(identity: Identity, pidfd: OwnedFd, ours: bool, cgroup: Option<Cgroup>) -> Self {
-        let started_boot = clock::now().boot;
-        let mistakable = !identity.is_unmistakable();
-        let identify_at = mistakable.then(|| started_boot.saturating_add(TWO_TICKS_MS));
-        Self { identity, pidfd, started_boot, ours, identify_at, cgroup, changes: None }
-    }
-}
-
 impl Keeper {
     fn keep(&mut self) {
         while !self.mind.is_done() {
@@ -177,46 +151,6 @@ impl Keeper {
         let (cgroup, host) = rest.split_at(usize::from(changes.is_some()));
         let any = |ready: &[Ready]| ready.iter().any(|ready| ready.read);
         Heard { output: any(outputs), program: any(program), cgroup: any(cgroup), host: any(host) }
-    }
-
-    /// Without inodes, a process is told from all others only once the tick of its birth is over.
-    fn identify_again(&mut self) {
-        if self.program.identify_at.take_if(|at| *at <= clock::now().boot).is_none() {
-            return;
-        }
-        let identity = self.truth.identify(self.program.identity.pid);
-        let ended = poll::readable(&[self.program.pidfd.as_fd()], Some(0)).contains(&true);
-        let started = self.dir.read().evidence().beginning.started;
-        // As long as it has not ended, its number is nobody else's.
-        if let (Ok(program), false, Some(told)) = (identity, ended, started) {
-            self.program.identity = program;
-            self.note(Body::Started(Started { program, ..told.body }));
-        }
-    }
-
-    /// The program that is not ours to wait for has ended: whoever still knows how is asked.
-    fn see_the_end(&mut self) {
-        let seen = self.truth.end_of(&self.program.pidfd, self.program.identity.pid);
-        self.observer = seen.map(|(_, observer)| observer);
-        self.tell(Input::ProgramEnded { how: seen.map_or(How::Lost, |(how, _)| how), resources: None });
-    }
-
-    /// Of those that are not ours to wait for, only the cgroup tells when the last is gone.
-    fn watch_cgroup(&mut self) {
-        self.program.changes.take_if(|changes| changes.is_populated().is_err());
-        if self.nobody_left() {
-            self.tell(Input::TreeEmpty);
-        }
-    }
-
-    /// Nobody can be listed, and nobody escapes being listed.
-    fn nobody_left(&self) -> bool {
-        self.left().is_empty() && !tree::holds_some(&self.truth, self.program.cgroup.as_ref())
-    }
-
-    /// What is left of the session.
-    fn left(&self) -> Vec<Survivor> {
-        tree::left(&self.truth, Some(std::process::id()), self.program.cgroup.as_ref(), self.link.hosts())
     }
 
     /// Sees to it that there is a host as long as there is a program.

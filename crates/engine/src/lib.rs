@@ -32,7 +32,7 @@ pub use act::collect::{Collected, Limits};
 pub use act::drill::Target;
 pub use act::leftover::Owner;
 pub use act::seal::Sealing;
-pub use act::upgrade::Upgraded;
+pub use act::upgrade::{Became, Upgraded};
 pub use client::attach::{Attaching, Left};
 pub use facts::{Wanted, Witnessed};
 pub use host::View;
@@ -211,7 +211,7 @@ impl Sessions {
         };
         let upgrade = |session: &Session| Upgraded {
             id: session.id.to_string(),
-            failure: upgrade::upgrade(&self.truth, home, session, &path).err(),
+            became: upgrade::upgrade(&self.truth, home, session, &path),
         };
         Ok(sessions.iter().map(upgrade).collect())
     }
@@ -302,9 +302,12 @@ impl Sessions {
         stop::send(&self.truth, home, session, number)
     }
 
-    /// The processes of a session that outlived its program and are alive now.
+    /// The processes of a session that outlived its program and are alive now; none while that program lives.
     #[must_use]
     pub fn survivors(&self, session: &Session) -> Vec<Survivor> {
+        if session.seen.program.is_alive() {
+            return Vec::new();
+        }
         stop::survivors(&self.truth, session)
     }
 

@@ -4,6 +4,7 @@
 mod log;
 mod session;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Code, Failure};
@@ -25,6 +26,8 @@ const KEYFRAMES: &str = "keyframes";
 const VIEW: &str = "view";
 /// Leads to the socket of the ssh agent of whoever attached last.
 pub(crate) const SSH_AGENT: &str = "ssh-agent";
+/// In a directory with this bit everyone may write, and only owners may remove.
+const STICKY: u32 = 0o1000;
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
 
@@ -262,12 +265,22 @@ impl Leftover {
 }
 
 fn refuse(path: &Path, untrusted: &Untrusted) -> Failure {
+    // What is shared by many is not ours to close.
+    let shared = std::fs::symlink_metadata(path).map(|meta| meta.mode() & 0o7777).ok();
+    let shared = shared.filter(|mode| mode & STICKY != 0);
     let path = path.display();
     let message = format!("home {path} cannot be used: {}", untrusted.says());
     match untrusted {
         Untrusted::Foreign(_) => Failure::new(Code::Permission, message)
             .hint("ask as its owner, or choose another home with --home"),
-        Untrusted::Open(_) => Failure::new(Code::UnsafeHome, message).hint(format!("chmod go-w {path}")),
+        Untrusted::Open(_) => match shared {
+            Some(mode) => {
+                let why = format!("it is shared, and others may write to it (mode {mode:o})");
+                Failure::new(Code::UnsafeHome, format!("home {path} cannot be used: {why}"))
+                    .hint("choose another directory with --home")
+            }
+            None => Failure::new(Code::UnsafeHome, message).hint(format!("chmod go-w {path}")),
+        },
         Untrusted::NotThere | Untrusted::NotADirectory => {
             Failure::new(Code::UnsafeHome, message).hint("choose a real directory with --home or ABIDE_HOME")
         }

@@ -69,6 +69,8 @@ pub(crate) struct AttachView {
     id: String,
     #[schemars(extend("enum" = ["detached", "ended", "signalled"]))]
     left: &'static str,
+    /// What `wait` exits with, if it ended meanwhile.
+    wait_code: Option<u8>,
 }
 
 impl Verb for Args {
@@ -102,13 +104,14 @@ pub(crate) fn attach(
 ) -> Result<u8, Failure> {
     let id = session.id.as_str();
     let mut waiting = sessions.watch(std::slice::from_ref(&session.id));
-    let (left, code) = match sessions.attach(session, how)? {
+    let left = sessions.attach(session, how).map_err(|failure| way_out(session, failure))?;
+    let (left, code, wait_code) = match left {
         Left::Detached => {
             front.output.remark(&format!("abide: detached from {id}; `abide attach {id}` comes back"));
-            ("detached", 0)
+            ("detached", 0, None)
         }
         Left::Signalled(number) => {
-            ("signalled", u8::try_from(number).map_or(NO_CODE, |n| n.saturating_add(128)))
+            ("signalled", u8::try_from(number).map_or(NO_CODE, |n| n.saturating_add(128)), None)
         }
         Left::Ended => {
             let ended = waiting.wait(Until::All, Some(5_000));
@@ -121,10 +124,22 @@ pub(crate) fn attach(
                     .in_status(session.verdict.status));
             }
             let code = ended.first().and_then(|session| session.verdict.codes.wait);
-            front.output.remark(&format!("abide: session {id} is over"));
-            ("ended", code.unwrap_or(NO_CODE))
+            let outcome = ended.first().and_then(|session| session.verdict.outcome.as_ref());
+            let how = outcome.map_or_else(String::new, |outcome| format!(": {}", outcome.says()));
+            front.output.remark(&format!("abide: session {id} is over{how}"));
+            ("ended", code.unwrap_or(NO_CODE), code)
         }
     };
-    front.output.show(&AttachView { id: id.to_owned(), left }, |_| {})?;
+    front.output.show(&AttachView { id: id.to_owned(), left, wait_code }, |_| {})?;
     Ok(code)
+}
+
+/// What can still be seen of a session that is over.
+fn way_out(session: &Session, failure: Failure) -> Failure {
+    let id = &session.id;
+    if failure.code == Code::Column(Column::LiveHost) && session.verdict.status.is_terminal() {
+        return failure
+            .hint(format!("`abide logs {id}` shows what it said, `abide snapshot {id}` its last screen"));
+    }
+    failure
 }

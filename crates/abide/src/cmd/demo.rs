@@ -14,7 +14,7 @@ use crate::environment::Variable;
 use crate::show::page::{Page, Tone};
 
 const EXAMPLES: &str = "Examples:
-  abide demo            a tour of about five seconds; exits with 1 if a claim does not hold
+  abide demo            a tour of a few seconds; exits with 1 if a claim does not hold
   abide demo --json     only what was claimed and whether it held";
 
 /// Show what abide does, on real processes, in a scratch home
@@ -75,7 +75,7 @@ impl Tour {
         let ended = self.abide(&["run", "--wait", "--", "sh", "-c", "echo working; exit 3"])?;
         self.claim(
             "wait passes on the exact code",
-            format!("exit code {:?}", ended.status.code()),
+            format!("exit code {}", shown(ended.status.code())),
             ended.status.code() == Some(3),
         );
         Ok(())
@@ -99,7 +99,8 @@ impl Tour {
     fn capped_wait(&mut self) -> Result<(), Failure> {
         let capped = self.abide(&["wait", "--cap", "300ms", "agent"])?;
         let strict = self.abide(&["wait", "--cap", "300ms", "--strict", "agent"])?;
-        let saw = format!("exit {:?}; with --strict {:?}", capped.status.code(), strict.status.code());
+        let saw =
+            format!("exit {}; with --strict {}", shown(capped.status.code()), shown(strict.status.code()));
         self.claim(
             "a healthy wait that comes back early is no failure",
             saw,
@@ -132,7 +133,8 @@ impl Tour {
         let killed = sessions.kill(&sessions.find("worker")?, &[Target::Guard]);
         let code = self.abide(&["wait", "worker"])?.status.code();
         let outcome = sessions.find("worker")?.verdict.outcome;
-        let saw = format!("wait exits with {code:?}; {}", outcome.map_or_else(String::new, |o| o.says()));
+        let saw =
+            format!("wait exits with {}; {}", shown(code), outcome.map_or_else(String::new, |o| o.says()));
         self.claim(
             "kill -9 of the guard: the program goes on, its code is exact",
             saw,
@@ -147,7 +149,7 @@ impl Tour {
         let killed = sessions.kill(&session, &[Target::Guard, Target::Host, Target::Program]);
         let code = self.abide(&["wait", "agent"])?.status.code();
         let after = sessions.find("agent")?;
-        let saw = format!("{}, wait exits with {code:?}", after.verdict.status.name());
+        let saw = format!("{}, wait exits with {}", after.verdict.status.name(), shown(code));
         self.claim(
             "an end that nobody saw gets no invented code",
             saw,
@@ -182,6 +184,11 @@ impl Tour {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
+}
+
+/// An exit code, if there is one.
+fn shown(code: Option<i32>) -> String {
+    code.map_or_else(|| "no code".to_owned(), |code| code.to_string())
 }
 
 /// A home that is gone when the tour is over, with whatever still runs in it.

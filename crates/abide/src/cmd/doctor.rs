@@ -28,7 +28,10 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let checks = abide_engine::doctor::examine(&front.home()?, self.fix)?;
+        let mut checks = abide_engine::doctor::examine(&front.home()?, self.fix)?;
+        for fix in checks.iter_mut().filter_map(|check| check.fix.as_mut()) {
+            *fix = front.output.hinted(fix);
+        }
         let data = DoctorView::new(&checks);
         front.output.show(&data, |page| doctor::put(page, &checks))?;
         Ok(if data.healthy { 0 } else { Code::Unhealthy.kind().exit_code() })

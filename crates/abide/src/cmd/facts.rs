@@ -4,8 +4,10 @@ use std::os::fd::AsFd;
 
 use abide_core::failure::Failure;
 use abide_engine::{Wanted, Witnessed};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{Front, Verb};
+use super::{Front, OneOf, Verb};
 use crate::show::fact::{FactView, Facts};
 use crate::when;
 
@@ -20,7 +22,8 @@ const EXAMPLES: &str = "Examples:
 #[command(
     after_help = "A line a fact: when, of which session, which fact, by whom, what it says. With -f until \
     this command is ended, or its reader is gone, or every session that was named is removed; new facts show \
-    at once where the system gives hints of them (inotify), else within a second. With --json: one object a line."
+    at once where the system gives hints of them (inotify), else within a second. With --json: one object with \
+    all of them; with -f too, one object a line."
 )]
 pub(crate) struct Args {
     /// Go on with the facts that come, and with new sessions if none is named
@@ -34,8 +37,20 @@ pub(crate) struct Args {
     sessions: Vec<String>,
 }
 
+/// What was witnessed, in order.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Facts")]
+pub(crate) struct FactsView {
+    #[serde(rename = "events")]
+    facts: Vec<FactView>,
+}
+
+/// So the facts of an answer are named in it.
+const ITEMS: &str = "events";
+
 impl Verb for Args {
-    type Data = FactView;
+    /// All facts, or with `-f` one of them a line.
+    type Data = OneOf<FactsView, FactView>;
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
@@ -47,7 +62,10 @@ impl Verb for Args {
         let mut give = |witnessed: Witnessed| {
             let view = facts.view(&witnessed);
             if since.is_none_or(|since| view.is_since(since)) {
-                failure = front.output.show(&view, |page| view.put(page)).err();
+                failure = match self.follow {
+                    true => front.output.show(&view, |page| view.put(page)).err(),
+                    false => front.output.item(ITEMS, &view, |page| view.put(page)).err(),
+                };
             }
             failure.is_none() && front.output.has_reader()
         };
@@ -56,6 +74,12 @@ impl Verb for Args {
         } else {
             sessions.facts(&wanted, &mut give)?;
         }
-        failure.map_or(Ok(0), Err)
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if !self.follow {
+            front.output.end_items(ITEMS)?;
+        }
+        Ok(0)
     }
 }

@@ -1,6 +1,9 @@
 //! `abide gc`: remove old sessions by age, number or size.
 
+use std::collections::BTreeMap;
+
 use abide_core::failure::{Code, Failure};
+use abide_core::status::Status;
 use abide_engine::{Collected, Limits};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,6 +11,9 @@ use serde::Serialize;
 use super::{Front, Verb, run};
 use crate::config::key::Key;
 use crate::config::{Config, form};
+use crate::show::table::{self, Cell};
+use crate::show::time::{self, Time};
+use crate::show::word::{StatusName, count};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -52,6 +58,10 @@ pub(crate) struct CollectView {
 struct CollectedView {
     id: String,
     bytes: u64,
+    /// How it stood; null for what is no session.
+    status: Option<StatusName>,
+    /// When it ended; where nobody saw that, its last sign of life.
+    ended_at: Option<Time>,
     /// Why it could not be removed.
     reason: Option<String>,
 }
@@ -68,17 +78,28 @@ impl Verb for Args {
         if limits == Limits::default() {
             limits = usual_limits(&front.config);
         }
-        let collected = front.sessions()?.collect(limits, self.dry_run)?;
+        let sessions = front.sessions()?;
+        let stood: BTreeMap<String, (Status, i64)> = sessions
+            .list()?
+            .iter()
+            .map(|session| (session.id.to_string(), (session.verdict.status, session.ended_at())))
+            .collect();
+        let view = |collected: Collected| {
+            let stood = stood.get(&collected.id).copied();
+            CollectedView::new(collected, stood)
+        };
+        let collected = sessions.collect(limits, self.dry_run)?;
         let (failed, removed): (Vec<_>, Vec<_>) =
-            collected.into_iter().map(CollectedView::new).partition(|view| view.reason.is_some());
+            collected.into_iter().map(view).partition(|view| view.reason.is_some());
         let bytes = removed.iter().map(|view| view.bytes).sum();
         let data = CollectView { dry_run: self.dry_run, bytes, removed, failed };
+        let now = sessions.now().at.wall;
         front.output.show(&data, |page| {
             let verb = if data.dry_run { "would remove" } else { "removed" };
-            page.plain(&format!("{verb} {} sessions, {} bytes", data.removed.len(), data.bytes)).end();
-            for view in &data.removed {
-                page.plain(&view.id).end();
-            }
+            let sessions = count(data.removed.len(), "session");
+            page.plain(&format!("{verb} {sessions}, {}", time::size(data.bytes))).end();
+            let rows: Vec<Vec<Cell>> = data.removed.iter().map(|view| view.row(now)).collect();
+            table::put(page, 2, 1, &rows);
             for view in &data.failed {
                 page.plain(&format!("{}: {}", view.id, view.reason.as_deref().unwrap_or_default())).end();
             }
@@ -88,9 +109,24 @@ impl Verb for Args {
 }
 
 impl CollectedView {
-    fn new(collected: Collected) -> Self {
-        let reason = collected.failure.map(|failure| failure.message);
-        Self { id: collected.id, bytes: collected.bytes, reason }
+    fn new(collected: Collected, stood: Option<(Status, i64)>) -> Self {
+        Self {
+            id: collected.id,
+            bytes: collected.bytes,
+            status: stood.map(|(status, _)| StatusName(status)),
+            ended_at: stood.map(|(_, ended)| Time(ended)),
+            reason: collected.failure.map(|failure| failure.message),
+        }
+    }
+
+    fn row(&self, now: i64) -> Vec<Cell> {
+        let age = |ended: Time| time::ago(u64::try_from(now.saturating_sub(ended.0)).unwrap_or(0));
+        vec![
+            Cell::plain(&self.id),
+            Cell::plain(self.status.map_or("leftover", |status| status.0.name())),
+            Cell::plain(&self.ended_at.map_or_else(|| "-".to_owned(), age)),
+            Cell::faint(&time::size(self.bytes)),
+        ]
     }
 }
 

@@ -8,8 +8,8 @@ use abide_engine::Shown;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Faulty, Front, Verb};
-use crate::show::page::Tone;
+use super::{Faulty, Front, OneOf, Verb};
+use crate::show::page::{Page, Tone};
 use crate::show::time::Time;
 use crate::when;
 
@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "Plain lines drop escape sequences; for programs that draw on the screen use `snapshot`. \
-    With --json: one object a line. HUP, INT and TERM end this command only, as they end any program; the \
+    With --json: one object with all lines; with -f too, one object a line. HUP, INT and TERM end this command only, as they end any program; the \
     session goes on."
 )]
 pub(crate) struct Args {
@@ -55,8 +55,19 @@ pub(crate) struct LineView<'a> {
     text: &'a str,
 }
 
+/// What was shown, in order.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Log")]
+pub(crate) struct LogView {
+    lines: Vec<LineView<'static>>,
+}
+
+/// So the lines of an answer are named in it.
+const ITEMS: &str = "lines";
+
 impl Verb for Args {
-    type Data = LineView<'static>;
+    /// All lines, or with `-f` one of them a line.
+    type Data = OneOf<LogView, LineView<'static>>;
 
     fn with_faults(&self) -> Faulty {
         Faulty::Warn
@@ -68,7 +79,8 @@ impl Verb for Args {
         let since = self.since.map(|text| when::since(&text, sessions.now().at.wall)).transpose()?;
         let plain = [Plain::default(), Plain::default()];
         let tail = self.tail.map(|lines| (lines, VecDeque::new()));
-        let mut lines = Lines { front, plain, since, raw: self.raw, tail, failure: None };
+        let mut lines =
+            Lines { front, plain, since, raw: self.raw, follow: self.follow, tail, failure: None };
         sessions.logs(&session, self.follow, &mut |shown| lines.take(shown))?;
         lines.end()?;
         Ok(0)
@@ -82,6 +94,7 @@ struct Lines<'a> {
     plain: [Plain; 2],
     since: Option<i64>,
     raw: bool,
+    follow: bool,
     /// How many of the last lines are wanted, and those that may be among them.
     tail: Option<(usize, VecDeque<Line>)>,
     failure: Option<Failure>,
@@ -138,10 +151,14 @@ impl Lines<'_> {
 
     fn put(&mut self, line: &Line) {
         let view = LineView { at: line.wall.map(Time), kind: line.kind, text: &line.text };
-        let put = self.front.output.show(&view, |page| {
+        let write = |page: &mut Page| {
             let tone = if line.kind == "damage" || line.kind == "cut" { Tone::Warn } else { Tone::Plain };
             page.put(tone, &line.text).end();
-        });
+        };
+        let put = match self.follow {
+            true => self.front.output.show(&view, write),
+            false => self.front.output.item(ITEMS, &view, write),
+        };
         self.failure = self.failure.take().or(put.err());
     }
 
@@ -155,6 +172,9 @@ impl Lines<'_> {
             }
         }
         self.let_go_of_tail();
-        self.failure.map_or(Ok(()), Err)
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        if self.follow || self.raw { Ok(()) } else { self.front.output.end_items(ITEMS) }
     }
 }

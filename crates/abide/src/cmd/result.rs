@@ -1,12 +1,15 @@
 //! `abide result set`: a program's own word on its work.
 
-use abide_core::failure::{Code, Failure};
+use abide_core::failure::{Code, Failure, admit};
+use abide_core::status::Column;
 use abide_engine::declared::declared;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Faulty, Front, Verb};
+use crate::args::nearest;
 use crate::environment::Variable;
+use crate::show::shell;
 
 const EXAMPLES: &str = "Examples:
   abide result set success --summary 'all tests pass'   from within the session
@@ -17,6 +20,7 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "The declared result outranks the exit status in `wait`; where the two differ, both are shown. \
+    A result of a session that is over would change what `wait` has told, and is refused with 5. \
     A program may also leave a `result.toml` with status, exit_code and summary in $ABIDE_SESSION_DIR."
 )]
 pub(crate) struct Args {
@@ -32,9 +36,9 @@ enum Act {
 
 #[derive(Debug, clap::Args)]
 struct Set {
-    /// `success`, `failure`, or a word of your own
+    /// `success`, `failure`, or with --exit-code a word of your own
     status: String,
-    /// What `wait` exits with [default: 0 for success, else 1]
+    /// What `wait` exits with [default: 0 for success, 1 for failure]
     #[arg(long, value_name = "CODE")]
     exit_code: Option<u8>,
     /// A line for people
@@ -69,6 +73,14 @@ impl Verb for Args {
         })?;
         let sessions = front.sessions()?;
         let session = sessions.find(&wanted)?;
+        admit(session.id.as_str(), session.verdict.status, Column::Active).map_err(|failure| {
+            failure.hint(
+                "a result is declared before the end: from within the session, or by whoever watches it",
+            )
+        })?;
+        if set.exit_code.is_none() {
+            check(&set.status)?;
+        }
         let word = declared(set.status, set.exit_code, set.summary);
         sessions.declare(&session, word.clone())?;
         let data = ResultView {
@@ -82,4 +94,27 @@ impl Verb for Args {
         })?;
         Ok(0)
     }
+}
+
+/// The words that stand for a code by themselves, and those that people say instead.
+const WORDS: [(&str, &[&str]); 2] = [
+    ("success", &["ok", "done", "pass", "passed", "succeeded", "successful", "good", "true"]),
+    ("failure", &["fail", "failed", "error", "bad", "false"]),
+];
+
+/// A word of one's own says nothing of the code, and a slip must not pass for a failure.
+fn check(status: &str) -> Result<(), Failure> {
+    let known = WORDS.map(|(word, _)| word);
+    if known.contains(&status) {
+        return Ok(());
+    }
+    let lower = status.to_lowercase();
+    let said = WORDS.iter().find(|(_, others)| others.contains(&lower.as_str())).map(|(word, _)| *word);
+    let meant = said.or_else(|| nearest::nearest(&lower, &known));
+    let own = format!("`abide result set {} --exit-code CODE`", shell::word(status));
+    let hint = match meant {
+        Some(meant) => format!("did you mean `{meant}`? For a word of your own: {own}"),
+        None => format!("say `success` or `failure`; for a word of your own: {own}"),
+    };
+    Err(Failure::new(Code::Usage, format!("`{status}` alone stands for no exit code")).hint(hint))
 }

@@ -1,11 +1,16 @@
 //! `abide rm`: remove sessions that are over.
 
-use abide_core::failure::Failure;
+use abide_core::failure::{Failure, admit};
+use abide_core::status::Column;
+use abide_core::verdict::Rule;
+use abide_engine::{Session, Sessions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Front, Verb, run};
 use crate::config::key::Key;
+use crate::show::safe;
+use crate::show::session::SurvivorView;
 
 const EXAMPLES: &str = "Examples:
   abide rm k3v9q2zr           a session that is over, with its recording
@@ -14,6 +19,10 @@ const EXAMPLES: &str = "Examples:
 /// Remove sessions and everything that is known of them
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
+#[command(
+    after_help = "If one of several may not be removed, none is. Warns of processes of a session that live on: \
+    once it is removed, nobody knows them any more."
+)]
 pub(crate) struct Args {
     /// Stop it first if it runs; remove it even if its record is damaged
     #[arg(long)]
@@ -28,6 +37,15 @@ pub(crate) struct Args {
 #[schemars(rename = "Remove")]
 pub(crate) struct RemoveView {
     removed: Vec<String>,
+    failed: Vec<NotRemovedView>,
+}
+
+/// A session that is still there.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NotRemoved")]
+struct NotRemovedView {
+    id: String,
+    reason: String,
 }
 
 impl Verb for Args {
@@ -36,23 +54,78 @@ impl Verb for Args {
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let grace_ms = run::parse_duration(&front.value(Key::Grace, None))?;
         let sessions = front.sessions()?;
-        // All are found before the first is removed.
-        let found =
-            self.sessions.iter().map(|wanted| sessions.find(wanted)).collect::<Result<Vec<_>, _>>()?;
-        let mut removed = Vec::new();
-        for mut session in found {
-            if self.force && session.verdict.status.is_stoppable() {
-                session = sessions.stop(&session, grace_ms)?;
+        // All are found and looked at before the first is removed.
+        let mut found: Vec<Session> = Vec::new();
+        for wanted in &self.sessions {
+            let session = sessions.find(wanted)?;
+            if !found.iter().any(|known| known.id == session.id) {
+                admitted(&session, self.force)?;
+                found.push(session);
             }
-            sessions.remove(&session, self.force)?;
-            removed.push(session.id.to_string());
         }
-        let data = RemoveView { removed };
+        let mut data = RemoveView { removed: Vec::new(), failed: Vec::new() };
+        let (alone, mut code) = (found.len() == 1, 0);
+        for session in found {
+            let id = session.id.to_string();
+            match self.remove(front, &sessions, session, grace_ms) {
+                Ok(()) => data.removed.push(id),
+                Err(failure) if alone => return Err(failure),
+                Err(failure) => {
+                    code = if code == 0 { failure.code.kind().exit_code() } else { code };
+                    data.failed.push(NotRemovedView { id, reason: failure.message });
+                }
+            }
+        }
         front.output.show(&data, |page| {
             for id in &data.removed {
                 page.plain(id).end();
             }
         })?;
-        Ok(0)
+        for view in &data.failed {
+            front.output.remark(&format!("abide: {} is still there: {}", view.id, safe::line(&view.reason)));
+        }
+        Ok(code)
     }
+}
+
+impl Args {
+    fn remove(
+        &self,
+        front: &mut Front,
+        sessions: &Sessions,
+        session: Session,
+        grace_ms: u64,
+    ) -> Result<(), Failure> {
+        let stops = self.force && session.verdict.status.is_stoppable();
+        let session = if stops { sessions.stop(&session, grace_ms)? } else { session };
+        // Once it is removed nobody knows them any more.
+        let survivors = sessions.survivors(&session);
+        sessions.remove(&session, self.force)?;
+        if !survivors.is_empty() {
+            let views = survivors.iter().map(SurvivorView::new);
+            let (named, pids): (Vec<String>, Vec<String>) =
+                views.map(|view| (format!("{} ({})", view.pid, view.command), view.pid.to_string())).unzip();
+            let text = format!("processes of session {} live on: {}", session.id, named.join(", "));
+            front.output.warn(&text, Some(&format!("`kill {}` asks them to end", pids.join(" "))));
+        }
+        Ok(())
+    }
+}
+
+/// Whether it may be removed, as far as its status tells.
+fn admitted(session: &Session, force: bool) -> Result<(), Failure> {
+    let (id, status) = (session.id.as_str(), session.verdict.status);
+    if force && (status.is_stoppable() || !session.is_provably_alive()) {
+        return Ok(());
+    }
+    let way_out = if status.is_stoppable() {
+        format!("`abide stop {id}` first, or `abide rm --force {id}`")
+    } else if session.verdict.rule == Rule::Removing {
+        format!("`abide rm --force {id}` removes it to its end")
+    } else if session.is_provably_alive() {
+        format!("`abide wait {id}` first")
+    } else {
+        format!("`abide rm --force {id}` removes it all the same")
+    };
+    admit(id, status, Column::Collectable).map_err(|failure| failure.hint(way_out))
 }

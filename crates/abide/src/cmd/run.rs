@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use abide_core::evidence::Size;
+use abide_core::evidence::number::Errno;
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
 use abide_engine::launch::{self, Input};
@@ -14,7 +15,7 @@ use super::{Front, NO_CODE, OneOf, Verb, attach, wait};
 use crate::config::form;
 use crate::config::key::Key;
 use crate::show::session::SessionView;
-use crate::show::wait::WaitView;
+use crate::show::wait::{Form, WaitView};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -36,7 +37,8 @@ const EXAMPLES: &str = "Examples:
     SSH_AUTH_SOCK, if set here, is given to the program as a path that leads to the agent of whoever attached last.\n\n\
     On pipes the program is given this command's own standard input unless that is a terminal (with -d only if \
     --stdin is given): what comes through it is not recorded, and is not lost if this command is killed. Without \
-    -d and --wait its output and errors are passed on as they come.")]
+    -d and --wait its output and errors are passed on as they come; with --json nothing of them is, only the answer \
+    of `wait` once it is over (`abide logs` has them).")]
 pub(crate) struct Args {
     /// Print the ID and return as soon as the session can be waited on
     #[arg(short, long, conflicts_with = "wait")]
@@ -103,7 +105,7 @@ impl Verb for Args {
             front.output.warn(&warning, None);
         }
         if let Some(failed) = &session.evidence.closing.exec_failed {
-            let reason = std::io::Error::from_raw_os_error(failed.body.errno);
+            let reason = Errno(failed.body.errno);
             let what = match &failed.body.directory {
                 Some(directory) => format!("enter {directory}"),
                 None => format!("execute {}", failed.body.path),
@@ -112,17 +114,20 @@ impl Verb for Args {
             front.output.remark(&format!("abide: {message}"));
         }
         let never_ran = session.evidence.closing.exec_failed.is_some();
-        let code = if detached {
-            show(front, &sessions, &session)?;
-            session.verdict.codes.wait.filter(|_| never_ran).unwrap_or(0)
+        let told = if detached {
+            let code = session.verdict.codes.wait.filter(|_| never_ran);
+            show(front, &sessions, &session).map(|()| code.unwrap_or(0))
         } else if waits || never_ran || (on_pipes && front.output.is_json()) {
             front.output.remark(&format!("abide: session {}", session.id));
-            wait::answer(front, &waiting.wait(Until::All, None), None, false)?
+            let again = format!("abide wait {}", session.id);
+            let asked = wait::Asked { again: &again, form: Form::One, strict: false };
+            wait::answer(front, &waiting.wait(Until::All, None), asked)
         } else if on_pipes {
-            pass_on(front, &sessions, &session, &mut waiting)?
+            pass_on(front, &sessions, &session, &mut waiting)
         } else {
-            attach::attach(front, &sessions, &session, how)?
+            attach::attach(front, &sessions, &session, how)
         };
+        let code = told.map_err(|failure| started(&session, failure))?;
         // Of one that is detached the guard removes what is left, when nobody can miss its end.
         let ours = removes && (!detached || session.evidence.closing.exec_failed.is_some());
         if ours && let Err(failure) = sessions.remove_ended(&session) {
@@ -170,6 +175,16 @@ fn pass_on(
     }
     let ended = waiting.wait(Until::All, None);
     Ok(ended.first().and_then(|session| session.verdict.codes.wait).unwrap_or(NO_CODE))
+}
+
+/// What fails once the session is there must not keep its ID to itself.
+fn started(session: &Session, failure: Failure) -> Failure {
+    let id = session.id.as_str();
+    if failure.session.as_deref() == Some(id) {
+        return failure;
+    }
+    let message = format!("session {id} was started: {}", failure.message);
+    Failure { message, ..failure }.about(id).hint(format!("`abide inspect {id}` shows how it stands"))
 }
 
 fn show(front: &mut Front, sessions: &Sessions, session: &Session) -> Result<(), Failure> {

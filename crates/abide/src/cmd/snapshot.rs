@@ -49,7 +49,8 @@ pub(crate) struct SnapshotView {
     cursor: CursorView,
     /// The visible rows, without blanks at their ends; scrollback first if it was asked for.
     lines: Vec<String>,
-    title: String,
+    /// Null if the program has set none.
+    title: Option<String>,
     /// Of the visible text; equal for equal screens.
     hash: String,
     #[schemars(extend("enum" = ["live", "replay"]))]
@@ -111,7 +112,7 @@ impl Args {
             rows: size.rows,
             cursor: CursorView { row: cursor.row, col: cursor.col, visible: cursor.visible },
             lines: above.chain((0..size.rows).map(|row| view.row_text(row))).collect(),
-            title: screen.title().to_owned(),
+            title: Some(screen.title().to_owned()).filter(|title| !title.is_empty()),
             hash: format!("{:016x}", screen.hash()),
             source: match snapshot.source {
                 Source::Live => "live",

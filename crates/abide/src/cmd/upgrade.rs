@@ -1,11 +1,13 @@
 //! `abide upgrade`: every running session goes on as this version.
 
-use abide_core::failure::Failure;
+use abide_core::failure::{Failure, admit};
 use abide_core::status::Column;
+use abide_engine::Became;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Front, Verb};
+use crate::show::word::count;
 
 const EXAMPLES: &str = "Examples:
   abide upgrade              all running sessions become this version; no program notices
@@ -16,7 +18,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "Guards become this executable in place, keeping terminal, lock and program; hosts are \
-    replaced. Open waits and attached terminals go on. Exits with 1 if a session goes on as it was."
+    replaced. Open waits and attached terminals go on. Exits with 1 if a session goes on as it was, with 5 if one \
+    that was named does not run."
 )]
 pub(crate) struct Args {
     /// IDs, names, unique prefixes or @last [default: every session that runs]
@@ -30,6 +33,8 @@ pub(crate) struct Args {
 pub(crate) struct UpgradeView {
     version: &'static str,
     upgraded: Vec<String>,
+    /// Sessions that were this very executable before.
+    already: Vec<String>,
     failed: Vec<FailedView>,
 }
 
@@ -53,16 +58,29 @@ impl Verb for Args {
                 self.sessions.iter().map(|wanted| sessions.find(wanted)).collect::<Result<Vec<_>, _>>()?
             }
         };
-        let mut data =
-            UpgradeView { version: env!("CARGO_PKG_VERSION"), upgraded: Vec::new(), failed: Vec::new() };
+        // None is touched if one that was named cannot be.
+        for session in &wanted {
+            admit(session.id.as_str(), session.verdict.status, Column::Commandable)?;
+        }
+        let version = env!("CARGO_PKG_VERSION");
+        let mut data = UpgradeView { version, upgraded: Vec::new(), already: Vec::new(), failed: Vec::new() };
         for done in sessions.upgrade(&wanted)? {
-            match done.failure {
-                None => data.upgraded.push(done.id),
-                Some(failure) => data.failed.push(FailedView { id: done.id, reason: failure.message }),
+            match done.became {
+                Ok(Became::New) => data.upgraded.push(done.id),
+                Ok(Became::Already) => data.already.push(done.id),
+                Err(failure) => data.failed.push(FailedView { id: done.id, reason: failure.message }),
             }
         }
         front.output.show(&data, |page| {
-            page.plain(&format!("{} sessions run as abide {}", data.upgraded.len(), data.version)).end();
+            for (ids, says) in [(&data.upgraded, "now run"), (&data.already, "ran already")] {
+                if !ids.is_empty() {
+                    let sessions = count(ids.len(), "session");
+                    page.plain(&format!("{sessions} {says} as abide {version}: {}", ids.join(" "))).end();
+                }
+            }
+            if wanted.is_empty() {
+                page.plain("no session runs").end();
+            }
             for failed in &data.failed {
                 page.plain(&failed.reason).end();
             }

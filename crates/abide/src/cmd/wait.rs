@@ -1,10 +1,12 @@
 //! `abide wait`: wait for the end of sessions and pass on the code.
 
 use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
 use abide_engine::{Session, Until};
 
 use super::{Faulty, Front, Verb, run};
-use crate::show::wait::{WaitView, WaitedView};
+use crate::show::shell;
+use crate::show::wait::{self, Form, WaitView, WaitedView};
 
 const EXAMPLES: &str = "Examples:
   abide wait k3v9q2zr                 waits, then exits with the program's code
@@ -60,7 +62,20 @@ impl Verb for Args {
             Until::All => waited,
             Until::Any => first_ended(waited),
         };
-        answer(front, &waited, self.cap.as_deref(), self.strict)
+        let again = self.again(&ids, cap_ms, front.output.is_json());
+        let form = if ids.len() == 1 { Form::One } else { Form::Several };
+        answer(front, &waited, Asked { again: &again, form, strict: self.strict })
+    }
+}
+
+impl Args {
+    /// The command that waits again for the same; without a cap that would not let it wait.
+    fn again(&self, ids: &[SessionId], cap_ms: Option<u64>, json: bool) -> String {
+        let cap = self.cap.as_deref().filter(|_| cap_ms != Some(0)).map(|cap| ["--cap", cap]);
+        let flags = [(self.any, "--any"), (self.strict, "--strict"), (json, "--json")];
+        let words = ["abide", "wait"].into_iter().chain(cap.into_iter().flatten());
+        let words = words.chain(flags.into_iter().filter_map(|(given, flag)| given.then_some(flag)));
+        shell::line(words.chain(ids.iter().map(SessionId::as_str)))
     }
 }
 
@@ -72,22 +87,26 @@ fn first_ended(mut waited: Vec<Session>) -> Vec<Session> {
     waited
 }
 
+/// What was asked of a wait, as far as its answer depends on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// The command that waits again.
+    pub(crate) again: &'a str,
+    pub(crate) form: Form,
+    pub(crate) strict: bool,
+}
+
 /// Tells how each session stands and gives the exit code.
-pub(crate) fn answer(
-    front: &mut Front,
-    waited: &[Session],
-    cap: Option<&str>,
-    strict: bool,
-) -> Result<u8, Failure> {
-    let views: Vec<WaitedView<'_>> = waited.iter().map(|session| WaitedView::new(session, cap)).collect();
-    for view in &views {
-        for line in view.lines() {
-            front.output.remark(&line);
-        }
+pub(crate) fn answer(front: &mut Front, waited: &[Session], asked: Asked<'_>) -> Result<u8, Failure> {
+    let hinted = |hint: &str| front.output.hinted(hint);
+    let view = |session| WaitedView::new(session, asked.again, &hinted);
+    let views: Vec<WaitedView<'_>> = waited.iter().map(view).collect();
+    for line in wait::lines(&views) {
+        front.output.remark(&line);
     }
-    let codes = waited.iter().map(|session| code(session, strict));
+    let codes = waited.iter().map(|session| code(session, asked.strict));
     let code = codes.fold(0, |first, code| if first == 0 { code } else { first });
-    front.output.show(&WaitView::new(views), |_| {})?;
+    front.output.show(&WaitView::new(views, asked.form), |_| {})?;
     Ok(code)
 }
 

@@ -56,9 +56,10 @@ pub(crate) fn put(page: &mut Page, checks: &[Check]) {
             Health::Bad => ("✗", Tone::Bad),
             Health::Mended => ("+", Tone::Good),
         };
-        page.put(tone, mark).plain(" ").plain(check.name).plain(": ").plain(&check.detail).end();
+        page.put(tone, mark).plain(" ").plain(check.name).plain(": ");
+        page.flow(Tone::Plain, &check.detail, 2 + check.name.len() + 2, 2);
         if let Some(fix) = &check.fix {
-            page.blanks(4).put(Tone::Faint, "fix: ").plain(fix).end();
+            page.blanks(4).put(Tone::Faint, "fix: ").flow(Tone::Plain, fix, 9, 9);
         }
     }
 }

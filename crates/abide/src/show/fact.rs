@@ -81,6 +81,13 @@ impl FactView {
         let tone = if self.at.is_none() { Tone::Bad } else { Tone::Plain };
         page.put(Tone::Faint, &format!("{at:23}")).blanks(2).put(Tone::Strong, &self.session).blanks(2);
         page.put(tone, &format!("{:11}", self.fact)).blanks(2);
-        page.put(Tone::Faint, &format!("{:21}", self.witness)).blanks(2).put(tone, &self.says).end();
+        let before = 23 + 2 + self.session.len() + 2 + 11 + 2 + 21 + 2;
+        if page.has_room(before) {
+            page.put(Tone::Faint, &format!("{:21}", self.witness)).blanks(2);
+            page.flow(tone, &self.says, before, before);
+        } else {
+            page.put(Tone::Faint, &self.witness).end();
+            page.blanks(4).flow(tone, &self.says, 4, 4);
+        }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn put(page: &mut Page, session: &Session, view: &SessionView<'_>) {
     agent(&mut lines, view);
     traces(&mut lines, view);
     lines.add("because", session.verdict.rule.says());
-    table::put(page, 2, 1, &lines.0);
+    table::put_flowing(page, 2, &lines.0);
 }
 
 struct Lines(Vec<Vec<Cell>>);

@@ -1,12 +1,13 @@
 //! Sessions in a table, what needs a person first.
 
+use abide_core::evidence::number::Signal;
 use abide_core::verdict::Attention;
 use abide_engine::Session;
 
 use super::page::{Page, Tone};
 use super::session::{CommandView, OutcomeView, ProcessView};
 use super::table::{self, Cell};
-use super::time;
+use super::{shell, time};
 
 /// Puts sessions in the order in which people want to see them; within it they keep theirs.
 pub(crate) fn sort(sessions: &mut [Session]) {
@@ -64,7 +65,12 @@ pub(crate) fn standing(session: &Session) -> String {
     if let Some(outcome) = verdict.outcome.as_ref().map(OutcomeView::new) {
         match (outcome.code, outcome.signal, outcome.cause) {
             (Some(code), _, _) => text.push_str(&format!(" {code}")),
-            (None, Some(signal), _) => text.push_str(&format!(", signal {signal}")),
+            (None, Some(signal), _) => {
+                let signal = Signal(i32::from(signal));
+                text.push_str(
+                    &signal.name().map_or_else(|| format!(", {signal}"), |name| format!(", {name}")),
+                );
+            }
             (None, None, Some(cause)) => text.push_str(&format!(", {cause}")),
             (None, None, None) => {}
         }
@@ -98,14 +104,13 @@ pub(crate) const fn tone(session: &Session) -> Tone {
     }
 }
 
-/// How long ago it was started, or launched if it never was. By the boot-time clock where that is comparable.
+/// How long ago it was started, if it ever was. By the boot-time clock where that is comparable.
 pub(crate) fn started(session: &Session) -> Option<String> {
     let beginning = &session.evidence.beginning;
     let (evidence, now) = (&session.evidence, session.asked);
     let started = beginning.started.as_ref().map(|told| now.ms_since(evidence, told));
-    let launched = || beginning.launched.as_ref().map(|told| now.ms_since(evidence, told));
     let adopted = || beginning.adopted.as_ref().map(|told| now.ms_since(evidence, told));
-    started.or_else(launched).or_else(adopted).map(time::ago)
+    started.or_else(adopted).map(time::ago)
 }
 
 /// The command as it could be typed.
@@ -114,13 +119,6 @@ pub(crate) fn command(session: &Session) -> String {
     let Some(argv) = view.argv else {
         return "-".to_owned();
     };
-    let plain = |arg: &str| {
-        !arg.is_empty() && !arg.contains(|c: char| c.is_whitespace() || "\"'\\$`|&;<>()".contains(c))
-    };
-    let quoted = argv.iter().map(|arg| match plain(arg) {
-        true => arg.to_string(),
-        false => format!("'{}'", arg.replace('\'', r"'\''")),
-    });
-    let rest = view.argv_cut.then(|| "...".to_owned());
-    quoted.chain(rest).collect::<Vec<_>>().join(" ")
+    let rest = if view.argv_cut { " ..." } else { "" };
+    shell::line(argv) + rest
 }

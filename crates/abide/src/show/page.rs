@@ -4,6 +4,7 @@
 use std::io::IsTerminal;
 
 use super::safe;
+use super::wrap::wrap;
 use crate::config::form::Colours;
 use crate::environment::Variable;
 
@@ -30,6 +31,9 @@ impl Tone {
         }
     }
 }
+
+/// No text is squeezed into less than this.
+const READABLE: usize = 30;
 
 /// Text being put together.
 #[derive(Debug)]
@@ -86,6 +90,27 @@ impl Page {
     /// Puts a piece of plain text on the current line.
     pub(crate) fn plain(&mut self, text: &str) -> &mut Self {
         self.put(Tone::Plain, text)
+    }
+
+    /// Puts the rest of a line that has `used` cells already, on as many lines as it takes; the others are indented.
+    pub(crate) fn flow(&mut self, tone: Tone, text: &str, used: usize, indent: usize) -> &mut Self {
+        let Some(width) = self.width else {
+            return self.put(tone, text).end();
+        };
+        let text = safe::line(text);
+        let lines = wrap(&text, width.saturating_sub(used), width.saturating_sub(indent));
+        for (at, line) in lines.iter().enumerate() {
+            if at > 0 {
+                self.blanks(indent);
+            }
+            self.put(tone, line).end();
+        }
+        self
+    }
+
+    /// Whether a line that has `used` cells already leaves room to read a text beside them.
+    pub(crate) fn has_room(&self, used: usize) -> bool {
+        self.width.is_none_or(|width| width >= used + READABLE)
     }
 
     /// Puts blanks on the current line.

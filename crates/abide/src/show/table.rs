@@ -8,6 +8,10 @@ use super::page::{Page, Tone};
 use super::safe;
 
 const GAP: usize = 2;
+/// A cell that is wider than this does not make its column wider for all.
+const USUAL: usize = 24;
+/// How far what has no room beside is indented below.
+const BELOW: usize = 4;
 /// No column is made narrower than this to fit.
 const NARROWEST: usize = 8;
 
@@ -35,23 +39,70 @@ impl Cell {
 
 /// Puts rows on the page, indented by some blanks. The first `fixed` columns are never cut.
 pub(crate) fn put(page: &mut Page, indent: usize, fixed: usize, rows: &[Vec<Cell>]) {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width_of = |column: usize| rows.iter().filter_map(|row| Some(row.get(column)?.text.width())).max();
-    let mut widths: Vec<usize> = (0..columns).map(|column| width_of(column).unwrap_or(0)).collect();
-    if let Some(limit) = page.width() {
-        fit(&mut widths, fixed, limit.saturating_sub(indent + GAP * columns.saturating_sub(1)));
+    let natural = widths(rows);
+    let mut widths = natural.clone();
+    let gaps = GAP * widths.len().saturating_sub(1);
+    let limit = page.width().map(|limit| limit.saturating_sub(indent));
+    if let Some(limit) = limit {
+        fit(&mut widths, fixed, limit.saturating_sub(gaps));
     }
     for row in rows {
+        let Some((last, others)) = row.split_last() else { continue };
         page.blanks(indent);
-        for (at, cell) in row.iter().enumerate() {
-            let shown = shorten(&cell.text, widths[at]);
-            page.put(cell.tone, &shown);
-            if at + 1 < row.len() {
-                page.blanks(widths[at] - shown.width() + GAP);
-            }
+        let mut used = 0;
+        let mut spare = limit.map_or(usize::MAX, |limit| {
+            let usual = widths.iter().rev().skip(1).map(|width| width + GAP).sum::<usize>();
+            limit.saturating_sub(usual + NARROWEST)
+        });
+        for (at, cell) in others.iter().enumerate() {
+            // An unusual cell moves what follows in its own row, as far as there is room to spare.
+            let more = if widths[at] == natural[at] { spare } else { 0 };
+            let shown = shorten(&cell.text, widths[at].saturating_add(more));
+            spare -= spare.min(shown.width().saturating_sub(widths[at]));
+            let cells = shown.width().max(widths[at]) + GAP;
+            page.put(cell.tone, &shown).blanks(cells - shown.width());
+            used += cells;
         }
-        page.end();
+        let room = limit.map_or(usize::MAX, |limit| limit.saturating_sub(used).max(NARROWEST));
+        page.put(last.tone, &shorten(&last.text, room)).end();
     }
+}
+
+/// Puts rows on the page whose last cell takes as many lines as it needs: beside the others, or below them where that
+/// would leave too little room.
+pub(crate) fn put_flowing(page: &mut Page, indent: usize, rows: &[Vec<Cell>]) {
+    let widths = widths(rows);
+    let before = indent + widths.iter().rev().skip(1).map(|width| width + GAP).sum::<usize>();
+    for row in rows {
+        let Some((last, others)) = row.split_last() else { continue };
+        let cells = |(at, cell): (usize, &Cell)| cell.text.width().max(widths[at]) + GAP;
+        let used = indent + others.iter().enumerate().map(cells).sum::<usize>();
+        let beside = page.has_room(before) && page.has_room(used);
+        page.blanks(indent);
+        for (at, cell) in others.iter().enumerate() {
+            let ends = !beside && at + 1 == others.len();
+            page.put(cell.tone, &cell.text);
+            page.blanks(if ends { 0 } else { widths[at].saturating_sub(cell.text.width()) + GAP });
+        }
+        if beside {
+            page.flow(last.tone, &last.text, used, before);
+        } else {
+            let below = indent + BELOW;
+            page.end().blanks(below).flow(last.tone, &last.text, below, below);
+        }
+    }
+}
+
+/// How wide each column is: as its widest cell, but for cells that are wider than usual. The last has no other behind it.
+fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let cells = |column: usize| rows.iter().filter_map(move |row| Some(row.get(column)?.text.width()));
+    let usual = |column: usize| cells(column).filter(|width| *width <= USUAL).max();
+    let width = |column: usize| match usual(column).filter(|_| column + 1 < columns) {
+        Some(usual) => usual,
+        None => cells(column).max().unwrap_or(0),
+    };
+    (0..columns).map(width).collect()
 }
 
 /// Takes from the widest column until all fit or none can give.
@@ -108,6 +159,28 @@ mod tests {
         let rows: &[&[&str]] = &[&["k3v9q2zr", "short", "a very long command line indeed"]];
         assert_eq!(shown(Some(30), rows), "k3v9q2zr  short  a very long …\n");
         assert_eq!(shown(Some(3), rows), "k3v9q2zr  short  a very …\n");
+    }
+
+    #[test]
+    fn an_unusual_cell_moves_only_its_own_row() {
+        let long = "exited 3, declared 0, stopping, stopped";
+        let rows: &[&[&str]] = &[&["a", long, "make test all of it"], &["b", "exited 0", "make test"]];
+        assert_eq!(shown(None, rows), format!("a  {long}  make test all of it\nb  exited 0  make test\n"));
+        assert_eq!(shown(Some(60), rows), format!("a  {long}  make test all o…\nb  exited 0  make test\n"));
+    }
+
+    #[test]
+    fn what_flows_is_whole_beside_the_others_or_below_them() {
+        let rows = [["when", "what was said about it at length"]];
+        let rows: Vec<Vec<Cell>> = rows.iter().map(|row| row.map(Cell::plain).to_vec()).collect();
+        let flowing = |width| {
+            let mut page = Page::new(false, width);
+            put_flowing(&mut page, 1, &rows);
+            page.text().to_owned()
+        };
+        assert_eq!(flowing(None), " when  what was said about it at length\n");
+        assert_eq!(flowing(Some(38)), " when  what was said about it at\n       length\n");
+        assert_eq!(flowing(Some(30)), " when\n     what was said about it at\n     length\n");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use abide_engine::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::safe;
 use super::session::{DeclaredView, OutcomeView};
 use super::word::StatusName;
 
@@ -16,11 +17,18 @@ pub(crate) enum WaitView<'a> {
     Several { sessions: Vec<WaitedView<'a>> },
 }
 
+/// What was asked for, whatever comes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    One,
+    Several,
+}
+
 impl<'a> WaitView<'a> {
-    pub(crate) fn new(mut waited: Vec<WaitedView<'a>>) -> Self {
-        match waited.pop() {
-            Some(one) if waited.is_empty() => Self::One(Box::new(one)),
-            last => {
+    pub(crate) fn new(mut waited: Vec<WaitedView<'a>>, form: Form) -> Self {
+        match (form, waited.pop()) {
+            (Form::One, Some(one)) => Self::One(Box::new(one)),
+            (Form::One | Form::Several, last) => {
                 waited.extend(last);
                 Self::Several { sessions: waited }
             }
@@ -47,10 +55,14 @@ pub(crate) struct WaitedView<'a> {
     agrees: Option<bool>,
     /// What to do next, if it has not ended.
     hint: Option<String>,
+    /// What people are told of its end.
+    #[serde(skip)]
+    says: Vec<String>,
 }
 
 impl<'a> WaitedView<'a> {
-    pub(crate) fn new(session: &'a Session, cap: Option<&str>) -> Self {
+    /// `again` is the command that waits once more for all that was waited for, `hinted` makes commands complete.
+    pub(crate) fn new(session: &'a Session, again: &str, hinted: &impl Fn(&str) -> String) -> Self {
         let verdict = &session.verdict;
         let alive = session.is_provably_alive();
         let over = verdict.status.is_terminal();
@@ -64,27 +76,63 @@ impl<'a> WaitedView<'a> {
             outcome: verdict.outcome.as_ref().map(OutcomeView::new),
             declared: DeclaredView::of(session),
             agrees: verdict.codes.agrees,
-            hint: (!over).then(|| hint(session, alive, cap)),
+            hint: (!over).then(|| hinted(&hint(session, alive, again))),
+            says: says(session),
         }
     }
 
-    /// For people and for those who read lines.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    /// For people and for those who read lines: the first is stable.
+    fn lines(&self) -> Vec<String> {
         let exit = self.wait_code.map_or_else(|| "none".to_owned(), |code| code.to_string());
         let status = self.status.0.name();
-        let mut lines =
-            vec![format!("abide: wait id={} ended={} status={status} exit={exit}", self.id, self.ended)];
-        if self.agrees == Some(false) {
-            lines.push("note: the declared result and the exit status differ".to_owned());
-        }
-        lines.extend(self.hint.as_ref().map(|hint| format!("hint: {hint}")));
-        lines
+        let first = format!("abide: wait id={} ended={} status={status} exit={exit}", self.id, self.ended);
+        let more = self.says.iter().map(|says| format!("  {}", safe::line(says)));
+        std::iter::once(first).chain(more).collect()
     }
 }
 
-fn hint(session: &Session, alive: bool, cap: Option<&str>) -> String {
-    let cap = cap.map(|cap| format!("--cap {cap} ")).unwrap_or_default();
-    let again = format!("abide wait {cap}{}", session.id);
+/// The lines of all, then each hint once.
+pub(crate) fn lines(waited: &[WaitedView<'_>]) -> Vec<String> {
+    let mut hints: Vec<String> = Vec::new();
+    for hint in waited.iter().filter_map(|view| view.hint.as_ref()).map(|hint| format!("hint: {hint}")) {
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    waited.iter().flat_map(WaitedView::lines).chain(hints).collect()
+}
+
+/// How it ended, the program's own word beside it; of a life that cannot be proved, why.
+fn says(session: &Session) -> Vec<String> {
+    let verdict = &session.verdict;
+    let declared = session.evidence.work.declared.as_ref().filter(|_| verdict.codes.wait.is_some());
+    let outcome = verdict.outcome.as_ref().map(|outcome| outcome.says());
+    match (declared, outcome) {
+        _ if !verdict.status.is_terminal() => {
+            let unproved = !session.is_provably_alive();
+            unproved.then(|| verdict.rule.says().to_owned()).into_iter().collect()
+        }
+        (Some(told), Some(outcome)) => {
+            let summary = told.body.summary.as_ref().map(|summary| format!("summary: {summary}"));
+            std::iter::once(format!("{}; {}", told.body.says(), status_was(session, &outcome)))
+                .chain(summary)
+                .collect()
+        }
+        (Some(told), None) => vec![told.body.says()],
+        (None, Some(outcome)) => vec![outcome],
+        (None, None) => vec![verdict.rule.says().to_owned()],
+    }
+}
+
+/// What the program's exit said, beside what was declared.
+fn status_was(session: &Session, outcome: &str) -> String {
+    match session.verdict.outcome.as_ref().map(OutcomeView::new).and_then(|outcome| outcome.code) {
+        Some(code) => format!("the exit status was {code}"),
+        None => format!("the program was {outcome}"),
+    }
+}
+
+fn hint(session: &Session, alive: bool, again: &str) -> String {
     if session.is_beyond_telling() {
         return format!("`abide why {}` shows what is damaged; waiting longer changes nothing", session.id);
     }

@@ -3,13 +3,14 @@
 use abide_engine::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
-use super::list;
 use super::page::{Page, Tone};
 use super::session::{GroundView, because};
 use super::table::{self, Cell};
 use super::time::Time;
 use super::word::{RuleName, StatusName};
+use super::{list, safe};
 
 /// A verdict and its proof.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -49,10 +50,13 @@ impl<'a> WhyView<'a> {
                 .plain(&at.local()),
             None => page.plain(" is ").put(list::tone(session), self.status.0.name()),
         };
-        page.plain(": ").plain(self.rule.0.says()).end();
+        let told = self.at.map_or_else(|| " is ".to_owned(), |at| format!(" was  at {}", at.local()));
+        let name = session.name().map_or(0, |name| safe::line(name).width() + 3);
+        let used = self.id.len() + name + told.len() + self.status.0.name().len() + 2;
+        page.plain(": ").flow(Tone::Plain, self.rule.0.says(), used, 2);
         page.put(Tone::Faint, "rule ").put(Tone::Faint, self.rule.0.name()).end().end();
         let rows: Vec<Vec<Cell>> = self.because.iter().map(row).collect();
-        table::put(page, 2, 3, &rows);
+        table::put_flowing(page, 2, &rows);
         let more = session.evidence.record.more_damage;
         if more > 0 {
             page.blanks(2).plain(&format!("and {more} more damaged places")).end();

@@ -46,6 +46,11 @@ words! {
     };
 }
 
+/// So many of a thing: `1 session`, `2 sessions`.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
 /// Who observed an outcome.
 pub(crate) const fn observer(by: Observer) -> &'static str {
     match by {

@@ -212,7 +212,7 @@ fn a_capped_wait_on_a_living_session_is_no_failure_and_the_next_one_gets_the_cod
     let told = data(&capped);
     assert_eq!((capped.code(), &told["ended"], &told["status"]), (Some(0), &false.into(), &"running".into()));
     assert!(
-        told["hint"].as_str().unwrap().contains(&format!("abide wait --cap 100ms {}", life.id)),
+        told["hint"].as_str().unwrap().contains(&format!("`abide wait --cap 100ms --json {}`", life.id)),
         "{told}"
     );
     assert!(

@@ -18,3 +18,4 @@ mod signals;
 mod statuses;
 mod stopped;
 mod upgrade;
+mod words;

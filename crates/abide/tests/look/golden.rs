@@ -165,15 +165,21 @@ fn facts_have_a_line_each_and_hide_secrets() {
     assert!(!all.contains("abcdefghijkl") && all.contains(", its input from a pipe"), "{all}");
     let since = stage.text(&["events", "--since", "2023-11-14T22:14:00Z", "nightly"]);
     assert_eq!(since.lines().count(), 2, "the end, and damage, which has no time: {since}");
-    let first = stage.text(&["events", "--json", "nightly"]);
-    let first: serde_json::Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+    let mut told = stage.abide.json(&["events", "nightly"]);
+    let facts = told["data"]["events"].take();
     assert_eq!(
-        first,
-        json!({ "schema": "abide/1", "ok": true, "command": "events", "data": {
+        facts[0],
+        json!({
             "at": "2023-11-14T22:13:20.000Z", "session": "k3v9q2zr", "fact": "guarded",
             "witness": format!("guard:{pid}@0a1b2c3d"), "seq": 1, "says": format!("guard {pid} took over"),
-        } })
+        })
     );
+    assert_eq!((facts.as_array().map(Vec::len), &facts[5]["fact"]), (Some(6), &"damage".into()));
+    let envelope =
+        json!({ "schema": "abide/1", "ok": true, "command": "events", "data": { "events": null } });
+    assert_eq!(told, envelope, "one object, however many facts there are");
+    let none = data(Stage::new().abide.json(&["events"]));
+    assert_eq!(none, json!({ "events": [] }), "also if there is none");
 }
 
 #[test]
@@ -188,13 +194,13 @@ fn ls_is_a_table_and_formats_as_asked() {
     let _two = served(told("exited00", 0), &gone).ended(How::Exited { code: 0 });
     let _three = served(told("lost0000", 100), &gone);
     let text = stage.text(&["ls", "-a"]);
-    let ago = text.lines().last().unwrap().split_whitespace().nth(5).unwrap().to_owned();
+    let ago = text.lines().last().unwrap().split_whitespace().nth(4).unwrap().to_owned();
     let pad = ago.len() + " ago".len();
     let expected = format!(
-        "ID        NAME     STATUS            {:pad$}  COMMAND
-lost0000  -        lost, reboot      {:pad$}  make test
-exited00  -        exited 0          {:pad$}  make test
-k3v9q2zr  nightly  exited, signal 9  {ago} ago  make release -j 'a b'
+        "ID        NAME     STATUS           {:pad$}  COMMAND
+lost0000  -        lost, reboot     {:pad$}  make test
+exited00  -        exited 0         {:pad$}  make test
+k3v9q2zr  nightly  exited, SIGKILL  {ago} ago  make release -j 'a b'
 ",
         "STARTED", "3m ago", "3m ago"
     );
@@ -230,6 +236,18 @@ fn doctor_has_a_line_for_each_check() {
     fix: abide doctor --fix
 ";
     assert!(text.ends_with(expected), "{text}");
+    let home = home.to_str().unwrap();
+    let fix = data(stage.abide.json(&["doctor", "--home", home]))["checks"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()["fix"]
+        .clone();
+    assert_eq!(
+        fix,
+        format!("abide --home {home} doctor --fix"),
+        "the home that was named by a flag is named again"
+    );
     let checks = data(stage.abide.json(&["doctor"]));
     assert_eq!(checks["healthy"], true);
     let seal = checks["checks"].as_array().unwrap().last().unwrap();
@@ -240,6 +258,53 @@ fn doctor_has_a_line_for_each_check() {
             "detail": "session lost0000 is over and not sealed: program, guard and host are dead and no end is on record",
         })
     );
+}
+
+#[test]
+fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
+    let stage = Stage::new();
+    let (scene, gone) = nightly(&stage);
+    let _scene = ended(scene, &gone);
+    let _failed = stage.scene("failed00").guarded(&gone).launched(&gone).exec_failed(2);
+    for verb in ["events", "why nightly", "inspect nightly", "doctor", "config", "ls -a"] {
+        let args: Vec<&str> = verb.split(' ').collect();
+        let narrow = abide_testkit::Ran::of(stage.abide.command(&args).env("COLUMNS", "80"));
+        let wide = stage.abide.run(&args);
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&narrow.stdout), words(&wide.stdout), "{verb} says something else");
+        let long = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
+        assert_eq!(narrow.stdout.lines().find(long), None, "{verb} does not fit");
+    }
+    let events = abide_testkit::Ran::of(stage.abide.command(&["events", "nightly"]).env("COLUMNS", "80"));
+    let pid = gone.pid;
+    let first = format!(
+        "2023-11-14 22:13:20.000  k3v9q2zr  guarded      guard:{pid}@0a1b2c3d\n    guard {pid} took over\n"
+    );
+    assert!(events.stdout.starts_with(&first), "{}", events.stdout);
+    let ls = stage.text(&["ls", "-a"]);
+    let never = ls.lines().find(|line| line.starts_with("failed00")).expect("it is listed");
+    assert_eq!(
+        never.split_whitespace().collect::<Vec<_>>(),
+        ["failed00", "-", "failed", "-", "make", "test"],
+        "{ls}"
+    );
+}
+
+#[test]
+fn gc_says_what_it_would_remove() {
+    let stage = Stage::new();
+    let (scene, gone) = nightly(&stage);
+    let _scene = ended(scene, &gone);
+    let text = stage.text(&["gc", "--dry-run"]);
+    let row: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().collect();
+    let (size, bytes) = (row[4..].join(" "), &data(stage.abide.json(&["gc", "--dry-run"]))["removed"][0]);
+    assert_eq!(text.lines().next(), Some(format!("would remove 1 session, {size}").as_str()));
+    assert!(row[..2] == ["k3v9q2zr", "exited"] && row[2].ends_with('d') && row[3] == "ago", "{text}");
+    assert_eq!(
+        (&bytes["status"], &bytes["ended_at"]),
+        (&"exited".into(), &"2023-11-14T22:14:21.004Z".into())
+    );
+    assert_eq!(stage.text(&["gc", "--dry-run", "--older", "900000h"]), "would remove 0 sessions, 0 B\n");
 }
 
 #[test]

@@ -67,6 +67,58 @@ fn a_home_that_is_not_ours_alone_is_refused_with_the_reason() {
 }
 
 #[test]
+fn nobody_is_told_to_close_what_is_shared() {
+    let stage = Stage::new();
+    let shared = stage.home.around().join("shared");
+    fs::create_dir(&shared).unwrap();
+    mode(&shared, 0o1777);
+    let ran = stage.abide.at(&shared).run(&["ls"]);
+    let expected = format!(
+        "abide: home {} cannot be used: it is shared, and others may write to it (mode 1777)
+hint: choose another directory with --home
+",
+        shared.display()
+    );
+    assert_eq!((ran.code(), ran.stderr), (Some(1), expected));
+}
+
+#[test]
+fn a_home_that_cannot_be_made_is_not_called_good() {
+    let stage = Stage::new();
+    let closed = stage.home.around().join("closed");
+    fs::create_dir(&closed).unwrap();
+    mode(&closed, 0o555);
+    mode(stage.home.around().path(), 0o755);
+    let exe = stage.home.around().join("abide");
+    fs::copy(env!("CARGO_BIN_EXE_abide"), &exe).unwrap();
+    // Root may write anywhere, and so must be somebody else here.
+    let mut command = if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--"]).arg(&exe);
+        command
+    } else {
+        Command::new(&exe)
+    };
+    command.args(["doctor", "--home"]).arg(closed.join("deep/home"));
+    let ran = Ran::of(&mut command);
+    let expected = format!(
+        "✗ home: {0}/deep/home does not exist and cannot be made: you may not write to {0}
+    fix: choose another home with --home or ABIDE_HOME
+",
+        closed.display()
+    );
+    assert!(ran.stdout.starts_with(&expected), "{ran:?}");
+    assert_eq!(ran.code(), Some(1));
+    let told = stage.text(&["doctor"]);
+    assert!(told.contains("abide-home does not exist yet; the first session makes it"), "{told}");
+    let below_a_file = stage.abide.at(&exe.join("home")).run(&["doctor"]);
+    assert!(
+        below_a_file.code() == Some(1) && below_a_file.stdout.starts_with("✗ home: "),
+        "{below_a_file:?}"
+    );
+}
+
+#[test]
 fn a_session_directory_that_is_not_ours_alone_is_unknown_and_the_others_are_told() {
     let stage = Stage::new();
     let sound = stage.over("sound000").ended(How::Exited { code: 3 });

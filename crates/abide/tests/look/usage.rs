@@ -52,8 +52,90 @@ fn behind_two_dashes_json_is_an_argument_like_any_other() {
     let stage = Stage::new();
     let ran = stage.abide.run(&["inspct", "--", "--json"]);
     assert_eq!((ran.code(), ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.starts_with("error: unrecognized subcommand 'inspct'"), "{ran:?}");
-    assert!(ran.stderr.contains("a similar subcommand exists: 'inspect'"), "{ran:?}");
+    let expected =
+        "abide: there is no command `inspct`\nhint: did you mean `inspect`? `abide --help` shows examples\n";
+    assert_eq!(ran.stderr, expected);
+}
+
+#[test]
+fn every_usage_error_is_told_in_one_style() {
+    let stage = Stage::new();
+    for (typed, code, says, hint) in [
+        ("ps", 2, "there is no command `ps`", "did you mean `ls`? `abide --help` shows examples"),
+        ("kill x", 2, "there is no command `kill`", "did you mean `stop`? `abide --help` shows examples"),
+        ("new -s x", 2, "there is no command `new`", "did you mean `run`? `abide --help` shows examples"),
+        ("frobnicate", 2, "there is no command `frobnicate`", "`abide --help` shows examples"),
+        ("inspect", 2, "ID is missing", "`abide inspect --help` shows examples"),
+        (
+            "ls --formt x",
+            2,
+            "`ls` has no option `--formt`",
+            "did you mean `--format`? `abide ls --help` shows examples",
+        ),
+        ("ls --zzz", 2, "`ls` has no option `--zzz`", "`abide ls --help` shows examples"),
+        ("ls extra", 2, "`extra` is one argument too many for `ls`", "`abide ls --help` shows examples"),
+        (
+            "ls -q --format x",
+            2,
+            "`--quiet` cannot be given together with `--format`",
+            "`abide ls --help` shows examples",
+        ),
+        (
+            "logs --tail x y",
+            2,
+            "`x` is no value for `--tail`: it takes a number",
+            "`abide logs --help` shows examples",
+        ),
+        ("logs --tail", 2, "`--tail` needs a value", "`abide logs --help` shows examples"),
+        (
+            "schema inspct",
+            2,
+            "`inspct` is no value for `COMMAND`",
+            "did you mean `inspect`? `abide schema --help` shows examples",
+        ),
+        (
+            "--color x ls",
+            2,
+            "`x` is no value for `--color`",
+            "one of `auto`, `always`, `never`; `abide ls --help` shows examples",
+        ),
+        ("ls --json=x", 2, "`--json` takes no value", "`abide ls --help` shows examples"),
+        (
+            "result set done --exit-code 300",
+            2,
+            "`300` is no value for `--exit-code`: it takes a number in 0..=255",
+            "`abide result --help` shows examples",
+        ),
+        ("wait", 125, "ID is missing", "`abide wait --help` shows examples"),
+        ("run", 125, "COMMAND is missing", "`abide run --help` shows examples"),
+        (
+            "run ls -la",
+            125,
+            "`ls` is no option: the program and its arguments come behind `--`",
+            "abide run -- ls -la",
+        ),
+        (
+            "run -d --name ls ls run",
+            2,
+            "`ls` is no option: the program and its arguments come behind `--`",
+            "abide run -d --name ls -- ls run",
+        ),
+    ] {
+        let ran = stage.abide.run(&typed.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(ran.stderr, format!("abide: {says}\nhint: {hint}\n"), "{typed}");
+        assert_eq!((ran.code(), ran.stdout.as_str()), (Some(code), ""), "{typed}");
+    }
+}
+
+#[test]
+fn examples_keep_their_lines_in_a_narrow_terminal() {
+    let stage = Stage::new();
+    let ran = Ran::of(stage.abide.command(&["run", "--help"]).env("COLUMNS", "50"));
+    let wide = stage.text(&["run", "--help"]);
+    let examples = |help: &str| help.split("\n\n").next().unwrap().to_owned();
+    assert_eq!(examples(&ran.stdout), examples(&wide));
+    let rest = ran.stdout.trim_start_matches(&examples(&wide));
+    assert!(rest.lines().all(|line| line.chars().count() <= 50), "the rest fits: {rest}");
 }
 
 #[test]
@@ -114,6 +196,23 @@ fn a_full_disk_behind_the_output_is_told() {
     let ran = Ran::of(&mut shell);
     assert_eq!(ran.code(), Some(1), "{ran:?}");
     assert!(ran.stderr.starts_with("abide: cannot write to standard output: No space left"), "{ran:?}");
+}
+
+#[test]
+fn what_cannot_be_written_as_json_is_told_as_text() {
+    let stage = Stage::new();
+    for n in 0..40 {
+        drop(stage.over(&format!("many{n:04}")).ended(How::Exited { code: 0 }));
+    }
+    let mut full = std::process::Command::new("bash");
+    full.args(["-c", "for verb in version events 'ls -a' 'inspect nobody' 'logs --help' 'wait many0000'; do \"$0\" $verb --json > /dev/full; echo $?; done"]);
+    full.arg(env!("CARGO_BIN_EXE_abide"));
+    full.envs(stage.abide.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = Ran::of(&mut full);
+    assert_eq!(ran.stdout, "1\n1\n1\n3\n1\n125\n", "{ran:?}");
+    let told: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("abide: ")).collect();
+    let full = "abide: cannot write to standard output: No space left on device (os error 28)";
+    assert_eq!(told, [full, full, full, "abide: no session `nobody`", full, full], "{ran:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What each fact says, in words for people. Arguments are quoted as they are: whoever shows them hides secrets.
 
+use super::number::{Errno, Signal};
 use super::{
     Adopted, Attention, Body, Checkpointed, Cut, Declared, Drained, ExecFailed, Guarded, Hosted,
     ImageChanged, Launched, Marked, Signalled, Started, StopAsked, TurnClosed, TurnOpened, Wants,
@@ -92,16 +93,17 @@ impl Signalled {
     #[must_use]
     pub fn says(&self) -> String {
         let pids: Vec<String> = self.pids.iter().map(u32::to_string).collect();
-        format!("{} sends signal {} to {}", self.by, self.signal, pids.join(" "))
+        format!("{} sends {} to {}", self.by, Signal(self.signal), pids.join(" "))
     }
 }
 
 impl ExecFailed {
     #[must_use]
     pub fn says(&self) -> String {
+        let errno = Errno(self.errno);
         match &self.directory {
-            Some(directory) => format!("entering {directory} failed with errno {}", self.errno),
-            None => format!("exec of {} failed with errno {}", self.path, self.errno),
+            Some(directory) => format!("entering {directory} failed: {errno}"),
+            None => format!("exec of {} failed: {errno}", self.path),
         }
     }
 }

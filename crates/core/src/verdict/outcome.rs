@@ -2,6 +2,7 @@
 
 use super::{Rule, Seen};
 use crate::evidence::fold::Evidence;
+use crate::evidence::number::{Errno, Signal};
 use crate::evidence::{Cause, Closing, How, Observer, Outcome, Sealed};
 use crate::identity::{Death, Liveness};
 use crate::status::Status;
@@ -103,14 +104,18 @@ impl Outcome {
         let how = match self.how {
             How::Exited { code } => format!("exited with code {code}"),
             How::Signaled { signal, core } => {
-                format!("killed by signal {signal}{}", if core { ", core dumped" } else { "" })
+                let signal = Signal(i32::from(signal));
+                format!("killed by {signal}{}", if core { ", core dumped" } else { "" })
             }
-            How::ExecFailed { errno } => format!("exec failed with errno {errno}"),
+            How::ExecFailed { errno } => format!("exec failed: {}", Errno(errno)),
             How::Lost => "over, and nobody observed how".to_owned(),
         };
-        match self.cause {
-            Some(cause) => format!("{how} ({})", cause.says()),
-            None => how,
+        match (self.cause, self.how) {
+            (Some(cause), How::Lost) => format!("{how}: {}", cause.says()),
+            (Some(cause), How::Exited { .. } | How::Signaled { .. } | How::ExecFailed { .. }) => {
+                format!("{how}, {}", cause.says())
+            }
+            (None, _) => how,
         }
     }
 }
@@ -123,7 +128,7 @@ impl Sealed {
             Closing::Lost => "over, and nobody observed how",
             Closing::NeverRan => "never ran",
         };
-        self.cause.map_or_else(|| closed.to_owned(), |cause| format!("{closed} ({})", cause.says()))
+        self.cause.map_or_else(|| closed.to_owned(), |cause| format!("{closed}: {}", cause.says()))
     }
 }
 

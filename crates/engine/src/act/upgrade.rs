@@ -4,8 +4,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use abide_core::failure::{Code, Failure};
+use abide_core::failure::{Code, Failure, admit};
 use abide_core::identity::FileId;
+use abide_core::status::Column;
 use abide_sys::{clock, poll, signal};
 
 use crate::client::Client;
@@ -16,16 +17,25 @@ use crate::truth::{Session, Truth};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upgraded {
     pub id: String,
-    /// Why it goes on as it was; none if it did become the new version, or was it already.
-    pub failure: Option<Failure>,
+    /// What it is now, or why it goes on as it was.
+    pub became: Result<Became, Failure>,
+}
+
+/// How a session came to be this very executable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Became {
+    New,
+    /// Guard and host were it before.
+    Already,
 }
 
 /// How long guard and host may take to become another version.
 const WITHIN_MS: u64 = 5_000;
 
 /// Makes the session's guard and host become this executable.
-pub(crate) fn upgrade(truth: &Truth, home: &Home, session: &Session, path: &Path) -> Result<(), Failure> {
+pub(crate) fn upgrade(truth: &Truth, home: &Home, session: &Session, path: &Path) -> Result<Became, Failure> {
     let id = &session.id;
+    admit(id.as_str(), session.verdict.status, Column::Commandable)?;
     let refused = |why: String| {
         Failure::new(Code::NoAnswer, format!("session {id} goes on as it was: {why}"))
             .about(id.as_str())
@@ -33,8 +43,8 @@ pub(crate) fn upgrade(truth: &Truth, home: &Home, session: &Session, path: &Path
             .hint(format!("`abide why {id}` shows what its guard recorded"))
     };
     let wanted = file_id(path).map_err(|e| refused(e.to_string()))?;
-    if image(session) == Some(wanted) {
-        return Ok(());
+    if is_image(session, wanted) {
+        return Ok(Became::Already);
     }
     let guard = session.evidence.helpers.guarded.as_ref().map(|told| told.body.guard);
     let guard = guard.ok_or_else(|| refused("it has no guard".to_owned()))?;
@@ -46,8 +56,8 @@ pub(crate) fn upgrade(truth: &Truth, home: &Home, session: &Session, path: &Path
     let deadline = clock::now().boot.saturating_add(WITHIN_MS);
     loop {
         let now = truth.of(home, id);
-        if image(&now) == Some(wanted) || now.is_over() {
-            return Ok(());
+        if is_image(&now, wanted) || now.is_over() {
+            return Ok(Became::New);
         }
         let left = deadline.saturating_sub(clock::now().boot);
         if left == 0 {
@@ -66,9 +76,12 @@ fn wait_for_host(home: &Home, session: &Session, left_ms: u64) {
     }
 }
 
-/// The executable that the guard runs.
-fn image(session: &Session) -> Option<FileId> {
-    session.evidence.helpers.guarded.as_ref().and_then(|told| told.body.guard.exe)
+/// Whether this is the executable that guard and host run.
+fn is_image(session: &Session, wanted: FileId) -> bool {
+    let helpers = &session.evidence.helpers;
+    let guard = helpers.guarded.as_ref().and_then(|told| told.body.guard.exe);
+    let host = helpers.hosted.as_ref().and_then(|told| told.body.host.exe);
+    guard == Some(wanted) && host == Some(wanted)
 }
 
 fn file_id(path: &Path) -> std::io::Result<FileId> {

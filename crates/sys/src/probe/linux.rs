@@ -140,8 +140,8 @@ fn walk_down(of: u32) -> Option<Vec<(u32, u32)>> {
 
 fn children(of: u32) -> Option<Vec<u32>> {
     let mut found = Vec::new();
-    for task in fs::read_dir(format!("/proc/{of}/task")).ok()?.flatten() {
-        let text = fs::read_to_string(task.path().join("children")).ok()?;
+    for thread in fs::read_dir(format!("/proc/{of}/task")).ok()?.flatten() {
+        let text = fs::read_to_string(thread.path().join("children")).ok()?;
         found.extend(text.split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
     }
     Some(found)

@@ -13,6 +13,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("StateDirectory", "systemd's name"),
     ("Timestamp", "jiff::Timestamp"),
     ("XDG_STATE_HOME", "the XDG variable"),
+    ("/task", "a directory of /proc"),
     ("abide events", "the command that shows facts, by the name that docker gave it"),
     ("cgroup.events", "a file of a cgroup"),
     ("job control", "the shell's feature"),

@@ -18,8 +18,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Print the completions of a shell: verbs, flags, values and live sessions
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES)]
+#[command(before_help = EXAMPLES, override_usage = "abide completions [OPTIONS] <SHELL>")]
 pub(crate) struct Args {
+    /// The shell, which must be named
     #[arg(value_name = "SHELL", required_unless_present = "words")]
     shell: Option<Shell>,
     /// The words up to the cursor, the last of them unfinished: asks for what fits there

@@ -138,5 +138,5 @@ fn put(page: &mut Page, data: &ConfigView<'_>) {
             Cell::faint(view.doc),
         ]
     });
-    table::put(page, 0, 2, &std::iter::once(head).chain(rows).collect::<Vec<_>>());
+    table::put_flowing(page, 0, &std::iter::once(head).chain(rows).collect::<Vec<_>>());
 }
