@@ -272,6 +272,8 @@ impl Term {
         if size == self.size {
             return;
         }
+        // Whatever stands before the cursor now need not be what would be joined.
+        self.last.joining = false;
         // What was held is of another size; the program draws anew.
         self.hold = None;
         let Pages { main, alt, history, alternate } = &mut self.pages;
