@@ -225,6 +225,7 @@ impl Term {
             self.pages.main.row_mut(self.saved[0].row).short = false;
         }
         self.pages.alternate = alternate;
+        self.settle();
     }
 
     /// RIS: all but history and titles, as in tmux, and what the stream has brought so far.

@@ -155,3 +155,12 @@ fn what_was_to_be_joined_is_not_joined_to_another_cell_after_a_resize() {
         assert_eq!(screen.view().row_text(0), "\u{1f468}");
     }
 }
+
+#[test]
+fn a_dump_is_right_where_a_cursor_at_the_end_of_a_line_comes_from_the_other_page() {
+    let stream = "\u{e9}\u{1f468}\x1b[?1047h\x1b[?7l\x1b[HA \x1b[?1047l";
+    let screen = fed(2, 11, stream);
+    let mut copy = self::screen(2, 11);
+    let _ = copy.feed(&screen.dump(usize::MAX));
+    assert!(screen == copy);
+}
