@@ -149,7 +149,7 @@ fn the_hash_is_of_the_text_and_stays_what_it_is() {
 #[test]
 fn what_was_to_be_joined_is_not_joined_to_another_cell_after_a_resize() {
     for page in ["", "\x1b[?1047h"] {
-        let mut screen = fed(80, 24, &format!("{page}00Aa a    AAAA 0aa\u{6f22}\u{200d}"));
+        let mut screen = fed(80, 24, format!("{page}00Aa a    AAAA 0aa\u{6f22}\u{200d}"));
         screen.resize(Size { cols: 2, rows: 1 });
         let _ = screen.feed("\u{1f468}".as_bytes());
         assert_eq!(screen.view().row_text(0), "\u{1f468}");
