@@ -177,7 +177,7 @@ fn each_session(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
         if session.verdict.status.is_terminal() {
             checks.extend(empty_cgroup(session, fix));
         }
-        if session.verdict.rule == Rule::Removing {
+        if session.verdict.rule == Rule::Removing || session.verdict.rule == Rule::Removed {
             checks.push(half_removed(sessions, session, fix));
         }
     }

@@ -179,12 +179,11 @@ impl Host {
                     self.going = true;
                     return;
                 }
-                ToHost::Retire => {
-                    self.going = true;
-                    return;
-                }
+                ToHost::Retire => self.going = true,
             }
         }
+        // A guard that died after it said so becomes nobody: it needs us.
+        self.going &= self.line.has_guard();
     }
 
     /// The guard is dead, and with it nobody reads the terminal: the next one goes on where it stopped.

@@ -145,7 +145,9 @@ impl Spill {
 
     /// So much of this input has been written to the terminal.
     pub(crate) fn typed(&self, (client, seq): (u64, u64), written: usize) {
+        // Between these nobody's number is there, so that no two typists are mixed up.
         self.put(WRITTEN, 0);
+        self.put(TYPED, 0);
         self.put(TYPIST, client);
         self.put(TYPED, seq);
         self.put(WRITTEN, written as u64);

@@ -197,7 +197,7 @@ impl Truth {
             if !(being_written || rests_on_reading) {
                 return (evidence, seen);
             }
-            if round > ROUNDS {
+            if round > 2 * ROUNDS {
                 // It grows faster than it can be read: the end may be in what was not.
                 evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Torn });
                 return (evidence, seen);

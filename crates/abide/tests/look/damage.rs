@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use abide_core::evidence::How;
-use abide_testkit::scene::Scene;
+use abide_testkit::scene::{Scene, identity, idle};
 use serde_json::Value;
 
 use crate::common::{Stage, proof, word};
@@ -25,10 +25,10 @@ fn whatever_stands_in_a_record_the_others_are_told_and_nothing_is_written() {
     let mut garbage: Vec<u8> = (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     garbage[0] = b'x';
     let cases: [(&str, Vec<u8>, &str); 6] = [
-        ("empty000", Vec::new(), "the file is empty at byte 0"),
+        ("empty000", Vec::new(), "the file is empty"),
         ("garbage0", garbage, "not a frame at byte 0"),
         ("zeroes00", vec![0; 10 << 20], "line longer than any fact at byte 0, 10485760 bytes"),
-        ("newlines", vec![b'\n'; 10 << 20], "the file is empty at byte 0"),
+        ("newlines", vec![b'\n'; 10 << 20], "the file is empty"),
         ("newer000", newer(&whole), "written in schema 2, and this abide reads schema 1 at byte 1"),
         ("flipped0", flipped(&whole), "checksum does not match at byte 1"),
     ];
@@ -108,4 +108,19 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0_u32, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)))
     })
+}
+
+#[test]
+fn damage_that_may_have_held_a_fact_of_the_past_counts_in_the_past_too() {
+    let stage = Stage::new();
+    let living = idle();
+    let process = identity(&living);
+    let scene = stage.scene("cut00000").guarded(&process).launched(&process);
+    let whole = scene.bytes();
+    let started = stage.scene("whole000").guarded(&process).launched(&process).started(&process).bytes();
+    // The log was cut within `started`, and nothing stands behind it.
+    let scene = scene.bytes_added(&started[whole.len()..started.len() - 20]);
+    let proof = stage.text(&["why", "--at=-0s", scene.id()]);
+    assert!(!proof.contains("has not started the program yet"), "{proof}");
+    assert!(proof.contains("torn frame"), "the damage is cited: {proof}");
 }

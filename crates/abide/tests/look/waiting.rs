@@ -39,7 +39,7 @@ hint: this is healthy: the session is alive and goes on; wait again with `{hinte
     }
     let ran = stage.abide.run(&["wait", "--json", "--strict", "--cap", "1ms", "alive0", "alive001"]);
     assert_eq!((ran.code(), &ran.json()["error"]["code"]), (Some(125), &"ambiguous".into()), "{ran:?}");
-    let ran = stage.abide.run(&["wait", "--json", "--strict", "--cap", "1ms", "alive000", "@last"]);
+    let ran = stage.abide.run(&["wait", "--json", "--strict", "--cap", "1ms", "alive000", "alive001"]);
     assert_eq!(ran.code(), Some(124), "{ran:?}");
     for waited in data(ran.json())["sessions"].as_array().unwrap() {
         let hint = word(&waited["hint"]);

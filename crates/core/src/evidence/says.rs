@@ -111,7 +111,7 @@ impl ExecFailed {
 impl super::Ended {
     #[must_use]
     pub fn says(&self) -> String {
-        match self.survivors.len() {
+        match self.survivors.len() as u64 + self.more_survivors {
             0 => self.outcome.says(),
             count => format!("{}; processes that live on: {count}", self.outcome.says()),
         }

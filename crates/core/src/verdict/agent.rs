@@ -33,12 +33,15 @@ pub(super) fn turn(evidence: &Evidence, seen: &Seen, status: Status, now: Now) -
     };
     // Where nobody knows whose turn it is, the program stands for its agent.
     let agent = if turn.body.owner.is_some() { seen.owner } else { seen.program };
-    if evidence.work.turn_closed || (status.is_terminal() && !agent.is_alive()) {
+    let over = turn.body.owner.is_none() && status.is_terminal();
+    if evidence.work.turn_closed || over {
         return (Turn::Settled, None);
     }
     match agent {
         Liveness::Alive(_) => (Turn::Working, None),
         Liveness::Dead(_) => (Turn::Settled, None),
+        // The program ended, and nobody can tell whether its agent did.
+        Liveness::Unknown(_) if status.is_terminal() => (Turn::Unknown, None),
         Liveness::Unknown(_) => {
             let opened = (now.ms_since(evidence, turn), turn.at);
             let heard = evidence.record.last.as_ref().map(|last| (now.ms_since(evidence, last), last.at));

@@ -35,10 +35,10 @@ fn an_agent_that_ends_in_the_middle_of_a_turn_leaves_no_turn_open() {
     let crashed = ended(How::Signaled { signal: 11, core: true });
     let left = ended(How::Exited { code: 0 });
     for end in [killed, crashed, left] {
-        for owner in [DEAD, UNKNOWN, UNNAMED] {
+        for (owner, turn) in [(DEAD, Turn::Settled), (UNKNOWN, Turn::Unknown), (UNNAMED, Turn::Unknown)] {
             let asking = working().tell(Role::Hook, HOOK, attention(Wants::Approval));
             let verdict = judge_story(&asking.guard(end.clone()), &Seen { owner, ..ALL_DEAD });
-            assert_eq!((verdict.turn, verdict.attention), (Turn::Settled, Attention::None));
+            assert_eq!((verdict.turn, verdict.attention), (turn, Attention::None));
             assert_eq!((verdict.status, verdict.stuck_since), (Status::Exited, None));
         }
     }

@@ -35,10 +35,11 @@ pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64)
             let value = i32::try_from(grace_ms).unwrap_or(i32::MAX);
             signal::send_with(&guard, signal::TERM, value).map_err(|e| refused(session, "ask", &e))?;
             let patience = grace_ms.saturating_mul(2).saturating_add(SLACK_MS);
-            let over = match &done {
-                Some(done) => comes_within(Interest::news(done.as_fd()), patience),
-                None => comes_within(Interest::reading(guard.as_fd()), patience),
-            };
+            // Or the guard has gone, which it does not before all is done.
+            let mut signs = vec![Interest::reading(guard.as_fd())];
+            signs.extend(done.as_ref().map(|done| Interest::news(done.as_fd())));
+            let over =
+                comes_within(&signs, patience) || truth.of(home, &session.id).verdict.status.is_terminal();
             if !over {
                 end_it_here(truth, home, session, 0)?;
             }
@@ -140,14 +141,14 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
 }
 
 fn ends_within(pidfd: &OwnedFd, ms: u64) -> bool {
-    comes_within(Interest::reading(pidfd.as_fd()), ms)
+    comes_within(&[Interest::reading(pidfd.as_fd())], ms)
 }
 
-fn comes_within(what: Interest<'_>, ms: u64) -> bool {
+fn comes_within(signs: &[Interest<'_>], ms: u64) -> bool {
     let deadline = clock::now().boot.saturating_add(ms);
     loop {
         let left = deadline.saturating_sub(clock::now().boot);
-        if poll::wait(&[what], Some(left)).iter().any(|ready| ready.read) {
+        if poll::wait(signs, Some(left)).iter().any(|ready| ready.read) {
             return true;
         }
         if left == 0 {

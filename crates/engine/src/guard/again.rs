@@ -52,7 +52,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     let (outputs, slave) = outputs(&known, &mut given)?;
     let spill = given.take(handover::SPILL).and_then(|fd| Spill::of(fd).ok());
     let spill = spill.map_or_else(Spill::new, Ok)?;
-    let begun = if handover.facts.is_some() { ((0, 0), 0) } else { spill.last_typed() };
+    let begun = spill.last_typed();
     handover.answered = handover.answered.max(answered_before(begun, &spill));
     let recording = given.take(handover::RECORDING).map(File::from);
     let recording = recording.map_or_else(|| dir.append_recording(), Ok)?;

@@ -27,9 +27,9 @@ pub(crate) struct Handover {
     pub(crate) generation: u32,
     /// The last number that was taken of each client.
     pub(crate) taken: Vec<(u64, u64)>,
-    /// What was taken and is not in the terminal yet: whose it is, and what is left of it.
+    /// What was taken and is not all in the terminal yet: whose it is, and how much of it was written.
     #[serde(default)]
-    pub(crate) pending: Vec<((u64, u64), Vec<u8>)>,
+    pub(crate) pending: Vec<((u64, u64), Vec<u8>, usize)>,
     /// Clients that will say again what came after this number, because nobody confirmed it.
     #[serde(default)]
     pub(crate) owed: Vec<(u64, u64)>,

@@ -94,10 +94,10 @@ impl Link {
         line: Option<OwnedFd>,
         (handover, begun): (&Handover, ((u64, u64), usize)),
     ) -> Self {
-        let pending = handover.pending.iter().map(|(whose, bytes)| Piece {
+        let pending = handover.pending.iter().map(|(whose, bytes, written)| Piece {
             whose: *whose,
             bytes: bytes.clone(),
-            written: 0,
+            written: (*written).min(bytes.len()),
         });
         Self {
             listener,
@@ -106,7 +106,7 @@ impl Link {
             respawn: Respawn::default(),
             generation: handover.generation,
             pending: pending.collect(),
-            pending_bytes: handover.pending.iter().map(|(_, bytes)| bytes.len()).sum(),
+            pending_bytes: handover.pending.iter().map(|(_, bytes, _)| bytes.len()).sum(),
             taken: handover.taken.clone(),
             owed: handover.owed.clone(),
             begun,
@@ -199,7 +199,7 @@ impl Link {
             pending: self
                 .pending
                 .iter()
-                .map(|piece| (piece.whose, piece.bytes[piece.written..].to_vec()))
+                .map(|piece| (piece.whose, piece.bytes.clone(), piece.written))
                 .collect(),
             owed: self.owed.clone(),
             parent,
@@ -290,6 +290,8 @@ impl Link {
             }
             return None;
         }
+        // What was said again came before this, so nothing is owed any more.
+        self.owed.retain(|(owed, _)| *owed != client);
         if let Some(at) = known {
             self.taken.remove(at);
         } else if self.taken.len() == CLIENTS {

@@ -57,6 +57,10 @@ impl Line {
         self.guard.is_none().then(|| self.respawn.due_at())
     }
 
+    pub(super) const fn has_guard(&self) -> bool {
+        self.guard.is_some()
+    }
+
     /// There is no guard, and it is time for the next one.
     pub(super) fn wants_guard(&self, now: u64) -> bool {
         self.guard.is_none() && self.respawn.is_due(now)
@@ -103,8 +107,14 @@ impl Line {
             ToGuard::Resize(_) | ToGuard::Mark(_) => None,
         };
         let said = Said { whose, packet: word.to_packet() };
-        // A client that came back says again what is kept here already.
-        if whose.is_some() && self.kept.iter().any(|kept| kept.whose == whose) {
+        let known = match whose {
+            // A client that came back says again what is kept here already.
+            Some((client, _)) if client != ANSWERS => self.kept.iter().any(|kept| kept.whose == whose),
+            // A program that asks and never reads gets no more answers than a terminal has room for.
+            Some(_) => self.is_congested(),
+            None => false,
+        };
+        if known {
             return;
         }
         if whose.is_some() {
@@ -156,7 +166,14 @@ impl Line {
 
     fn confirmed(&mut self, client: u64, seq: u64) {
         let done = |said: &Said| said.whose.is_some_and(|whose| whose.0 == client && whose.1 <= seq);
-        self.kept.retain(|said| !done(said));
-        self.kept_bytes = self.kept.iter().map(|said| said.packet.len()).sum();
+        let before = self.kept.len();
+        // In their order, as a rule: then nothing else need be looked at.
+        while let Some(said) = self.kept.pop_front_if(|said| done(said)) {
+            self.kept_bytes -= said.packet.len();
+        }
+        if self.kept.len() == before && self.kept.iter().any(done) {
+            self.kept.retain(|said| !done(said));
+            self.kept_bytes = self.kept.iter().map(|said| said.packet.len()).sum();
+        }
     }
 }

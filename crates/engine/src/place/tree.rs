@@ -10,9 +10,9 @@ use crate::truth::Truth;
 use crate::{guard, host};
 
 /// So many survivors are named on record.
-pub(crate) const NAMED: usize = 400;
+pub(crate) const NAMED: usize = 200;
 /// So much of each one's command line.
-const COMMAND: usize = 120;
+const COMMAND: usize = 60;
 
 /// The living processes below `top`, which is not counted itself, and in the session's cgroup. Our own hosts are known
 /// by their pids: nobody but us reaps them, and what they show of themselves comes and goes while they start.

@@ -103,16 +103,26 @@ pub(super) fn past(dir: &SessionDir, file: std::io::Result<File>, wall: i64) -> 
 
 /// Read twice, in bounded memory: where the past ends, and then up to there.
 fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Result<()> {
-    let mut last = None;
-    scan(file, &mut |offset, found| match found {
-        Found::Fact(fact) if fact.at.wall <= wall => last = Some(offset),
-        Found::Fact(_) | Found::Damage(_) => {}
+    let (mut last, mut next) = (None, None);
+    let read = scan(file, &mut |offset, found| match found {
+        Found::Fact(fact) if fact.at.wall <= wall => (last, next) = (Some(offset), None),
+        Found::Fact(_) => next = next.or(Some(offset)),
+        Found::Damage(_) => {}
     })?;
+    let Some(last) = last else {
+        return Ok(());
+    };
     scan(file, &mut |offset, found| {
-        if last.is_some_and(|last| offset <= last) {
+        // Damage that no later fact stands before may have held one of the past.
+        let damage = matches!(found, Found::Damage(_)) && next.is_none_or(|next| offset < next);
+        if offset <= last || damage {
             evidence.add(offset, found);
         }
-    })
+    })?;
+    if read >= LONGEST && next.is_none() {
+        evidence.damaged(Damage { offset: read, length: 0, flaw: Flaw::Endless });
+    }
+    Ok(())
 }
 
 /// What a log says that was opened before and may have no name any more.
@@ -126,13 +136,13 @@ pub(crate) fn read_evidence(file: &File) -> Evidence {
     evidence
 }
 
-/// Reads a log from its beginning.
-fn scan(file: &mut File, take: &mut impl FnMut(u64, Found)) -> std::io::Result<()> {
+/// Reads a log from its beginning, and says how much of it.
+fn scan(file: &mut File, take: &mut impl FnMut(u64, Found)) -> std::io::Result<u64> {
     let mut scanner = Scanner::default();
     file.rewind()?;
-    disk::read_pieces(file, LONGEST, |piece| scanner.feed(piece, take))?;
+    let read = disk::read_pieces(file, LONGEST, |piece| scanner.feed(piece, take))?;
     scanner.finish(take);
-    Ok(())
+    Ok(read)
 }
 
 /// What the file as a whole says, and the slot where the log holds no end.
