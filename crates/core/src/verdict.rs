@@ -161,9 +161,11 @@ impl Rule {
     /// Nothing that can still happen would tell how the session ended: its record is damaged and nobody lives
     /// who could add to it. What could not be read just now may be read later.
     #[must_use]
-    pub fn is_beyond_telling(self, evidence: &Evidence) -> bool {
+    pub fn is_beyond_telling(self, evidence: &Evidence, seen: &Seen) -> bool {
         let passes = evidence.record.damage.iter().any(|damage| damage.flaw.passes());
-        (self == Self::NoBeginning || self == Self::Damaged) && !passes
+        // A host that lives holds its lock, whether or not it is on record.
+        let deserted = self == Self::EndUnclear && evidence.is_damaged() && seen.guard.is_dead();
+        (self == Self::NoBeginning || self == Self::Damaged || deserted) && !passes
     }
 }
 

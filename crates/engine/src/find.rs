@@ -1,9 +1,9 @@
 //! Which session a person means: an ID, a name, a unique prefix of either, or `@last`.
 
 use abide_core::failure::{Code, Failure};
-use abide_core::id::SessionId;
+use abide_core::id::{SessionId, SessionName};
 
-use crate::{Session, Sessions};
+use crate::{Session, Sessions, names};
 
 const LAST: &str = "@last";
 const CANDIDATES_SHOWN: usize = 10;
@@ -25,7 +25,8 @@ pub(crate) fn find(sessions: &Sessions, wanted: &str) -> Result<Session, Failure
     let starts = |text: &str| !wanted.is_empty() && text.starts_with(wanted);
     all.retain(|s| starts(s.id.as_str()) || s.name().is_some_and(starts));
     match all.len() {
-        0 => Err(nothing(wanted)),
+        // One whose own word for its name cannot be read is still in the index.
+        0 => by_index(sessions, wanted).ok_or_else(|| nothing(wanted)),
         1 => Ok(all.swap_remove(0)),
         _ => Err(ambiguous(wanted, &all)),
     }
@@ -37,6 +38,12 @@ fn by_id(sessions: &Sessions, wanted: &str) -> Option<Session> {
     let home = sessions.home()?;
     let there = !matches!(home.session(&id), Err(abide_sys::disk::Untrusted::NotThere));
     there.then(|| sessions.truth().of(home, &id))
+}
+
+fn by_index(sessions: &Sessions, wanted: &str) -> Option<Session> {
+    let home = sessions.home()?;
+    let id = names::holder(home, SessionName::parse(wanted)?.as_str())?;
+    home.has(&id).then(|| sessions.truth().of(home, &id)).filter(|session| session.evidence.is_damaged())
 }
 
 pub(crate) fn nothing(wanted: &str) -> Failure {

@@ -44,6 +44,11 @@ pub(crate) fn reserve(
     Ok(lock)
 }
 
+/// The session that a name was given to last, whatever it says of itself.
+pub(crate) fn holder(home: &Home, name: &str) -> Option<SessionId> {
+    home.names_if_there()?.link_text(name).ok().flatten().as_deref().and_then(SessionId::parse)
+}
+
 /// Frees a name if it still means this session.
 pub(crate) fn release(home: &Home, name: &str, id: &SessionId) {
     let Ok(names) = home.names() else {

@@ -28,7 +28,7 @@ impl Session {
     /// It has not ended as far as anyone knows, and nothing that can still happen would tell.
     #[must_use]
     pub fn is_beyond_telling(&self) -> bool {
-        self.verdict.rule.is_beyond_telling(&self.evidence)
+        self.verdict.rule.is_beyond_telling(&self.evidence, &self.seen)
     }
 
     /// Its program or its agent is alive, or a living guard or host still works for it.

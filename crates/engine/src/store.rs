@@ -206,7 +206,12 @@ impl Home {
         self.path.join(SESSIONS).join(id)
     }
 
-    /// The directory of names.
+    /// The directory of names, for one who only reads; none if there is none.
+    pub(crate) fn names_if_there(&self) -> Option<PrivateDir> {
+        PrivateDir::open(&self.path).and_then(|home| home.open_below(NAMES)).ok()
+    }
+
+    /// The directory of names, made if there is none.
     pub(crate) fn names(&self) -> Result<PrivateDir, Failure> {
         let names = self.sessions.open_below("..").and_then(|home| home.ensure_below(NAMES));
         names.map_err(|untrusted| refuse(&self.path, &untrusted))

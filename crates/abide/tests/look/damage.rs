@@ -2,10 +2,11 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::Path;
 
 use abide_core::evidence::How;
-use abide_testkit::scene::{Scene, identity, idle};
+use abide_testkit::scene::{Scene, dead, identity, idle};
 use serde_json::Value;
 
 use crate::common::{Stage, proof, word};
@@ -123,4 +124,25 @@ fn damage_that_may_have_held_a_fact_of_the_past_counts_in_the_past_too() {
     let proof = stage.text(&["why", "--at=-0s", scene.id()]);
     assert!(!proof.contains("has not started the program yet"), "{proof}");
     assert!(proof.contains("torn frame"), "the damage is cited: {proof}");
+}
+
+#[test]
+fn a_wait_on_a_damaged_record_that_nobody_can_add_to_is_over_at_once() {
+    let stage = Stage::new();
+    let gone = dead();
+    let scene = stage.scene("torn0000").guarded(&gone).launched(&gone).started(&gone).bytes_added(b"\ntorn");
+    let ran = stage.abide.run(&["wait", "--json", scene.id()]);
+    assert_eq!((ran.code(), &ran.json()["data"]["status"]), (Some(125), &"unknown".into()), "{ran:?}");
+}
+
+#[test]
+fn a_session_whose_name_cannot_be_read_is_found_by_it_nevertheless() {
+    let stage = Stage::new();
+    let gone = dead();
+    let scene = stage.scene("unnamed0").guarded(&gone).bytes_added(b"garbage\n").started(&gone);
+    let names = stage.path().join("names");
+    std::fs::DirBuilder::new().mode(0o700).create(&names).expect("there is room");
+    symlink(scene.id(), names.join("nightly")).expect("there is room");
+    assert_eq!(stage.inspect("nightly")["id"], "unnamed0");
+    assert_eq!(stage.abide.run(&["inspect", "weekly"]).code(), Some(3));
 }

@@ -75,10 +75,13 @@ pub(super) fn codes(status: Status, outcome: Option<&Outcome>, evidence: &Eviden
     if !status.is_terminal() {
         return Codes::default();
     }
+    // A directory that is missing says nothing of the program.
+    let failed = evidence.closing.exec_failed.as_ref();
+    let came_to_exec = failed.is_none_or(|told| told.body.directory.is_none());
     let observed = outcome.map_or(NO_CODE, |outcome| match outcome.how {
         How::Exited { code } => code,
         How::Signaled { signal, .. } => signal.saturating_add(128),
-        How::ExecFailed { errno: ENOENT } => NOT_FOUND,
+        How::ExecFailed { errno: ENOENT } if came_to_exec => NOT_FOUND,
         How::ExecFailed { .. } => NOT_EXECUTABLE,
         How::Lost => NO_CODE,
     });
