@@ -1,7 +1,9 @@
 //! What can be asked of a session that was found.
 
 use abide_core::evidence::Size;
-use abide_core::verdict::{Ground, Now, because};
+use abide_core::failure::{Failure, admit};
+use abide_core::status::Column;
+use abide_core::verdict::{Ground, Now, Rule, because};
 
 use crate::Session;
 
@@ -36,6 +38,27 @@ impl Session {
     pub fn is_provably_alive(&self) -> bool {
         let seen = [self.seen.program, self.seen.owner, self.seen.guard, self.seen.host];
         self.verdict.status.is_active() && seen.iter().any(|one| one.is_alive())
+    }
+
+    /// Whether it may be removed; with `force`, also what cannot be told over.
+    ///
+    /// # Errors
+    /// If its status does not allow it.
+    pub fn admits_removal(&self, force: bool) -> Result<(), Failure> {
+        let (id, status) = (self.id.as_str(), self.verdict.status);
+        if force && !self.is_provably_alive() {
+            return Ok(());
+        }
+        let way_out = if status.is_stoppable() {
+            format!("`abide stop {id}` first, or `abide rm --force {id}`")
+        } else if self.verdict.rule == Rule::Removing {
+            format!("`abide rm --force {id}` removes it to its end")
+        } else if self.is_provably_alive() {
+            format!("`abide wait {id}` first")
+        } else {
+            format!("`abide rm --force {id}` removes it all the same")
+        };
+        admit(id, status, Column::Collectable).map_err(|failure| failure.hint(way_out))
     }
 
     /// The name that a person gave it.

@@ -12,8 +12,8 @@ use std::path::Path;
 
 use abide_core::identity::FileId;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FallocateFlags, FlockOperation, Mode, OFlags, RenameFlags, fallocate, fstat, mkdirat,
-    openat, renameat_with,
+    Access, AtFlags, CWD, Dir, FallocateFlags, FlockOperation, Mode, OFlags, RenameFlags, fallocate, fstat,
+    mkdirat, openat, renameat_with,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -378,6 +378,15 @@ impl Slot {
         }
         self.0.write_all_at(bytes, 0)
     }
+}
+
+/// Whether we may add to a directory, as the kernel says.
+///
+/// # Errors
+/// Why not.
+pub fn may_add_to(dir: &Path) -> io::Result<()> {
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    Ok(rustix::fs::accessat(CWD, dir, wanted, AtFlags::EACCESS)?)
 }
 
 /// The file as the kernel knows it.

@@ -1,8 +1,6 @@
 //! `abide rm`: remove sessions that are over.
 
-use abide_core::failure::{Failure, admit};
-use abide_core::status::Column;
-use abide_core::verdict::Rule;
+use abide_core::failure::Failure;
 use abide_engine::{Session, Sessions};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,7 +57,9 @@ impl Verb for Args {
         for wanted in &self.sessions {
             let session = sessions.find(wanted)?;
             if !found.iter().any(|known| known.id == session.id) {
-                admitted(&session, self.force)?;
+                if !(self.force && session.verdict.status.is_stoppable()) {
+                    session.admits_removal(self.force)?;
+                }
                 found.push(session);
             }
         }
@@ -110,22 +110,4 @@ impl Args {
         }
         Ok(())
     }
-}
-
-/// Whether it may be removed, as far as its status tells.
-fn admitted(session: &Session, force: bool) -> Result<(), Failure> {
-    let (id, status) = (session.id.as_str(), session.verdict.status);
-    if force && (status.is_stoppable() || !session.is_provably_alive()) {
-        return Ok(());
-    }
-    let way_out = if status.is_stoppable() {
-        format!("`abide stop {id}` first, or `abide rm --force {id}`")
-    } else if session.verdict.rule == Rule::Removing {
-        format!("`abide rm --force {id}` removes it to its end")
-    } else if session.is_provably_alive() {
-        format!("`abide wait {id}` first")
-    } else {
-        format!("`abide rm --force {id}` removes it all the same")
-    };
-    admit(id, status, Column::Collectable).map_err(|failure| failure.hint(way_out))
 }

@@ -1,10 +1,8 @@
 //! Removing sessions: one by one, or by age, number and size. Only what is provably over is ever collected.
 
 use abide_core::evidence::{Body, How, Noted, Role};
-use abide_core::failure::{Code, Failure, admit};
+use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
-use abide_core::status::Column;
-use abide_core::verdict::Rule;
 use abide_sys::lock::{self, Holder};
 use abide_sys::signal;
 
@@ -35,10 +33,7 @@ pub struct Collected {
 /// Removes one session with everything that is known of it. With `force`, also one whose status is unknown.
 pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool) -> Result<(), Failure> {
     let (id, status) = (&session.id, session.verdict.status);
-    let beyond = force && !session.is_provably_alive();
-    if !beyond {
-        admit(id.as_str(), status, Column::Collectable).map_err(|failure| failure.hint(way_out(session)))?;
-    }
+    session.admits_removal(force)?;
     let failed =
         |e: std::io::Error| Failure::io("remove session", id, &e).about(id.as_str()).in_status(status);
     let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
@@ -74,14 +69,6 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
         let _ = signal::send(&guard, signal::TERM);
     }
     Ok(())
-}
-
-fn way_out(session: &Session) -> String {
-    let id = &session.id;
-    if session.verdict.rule == Rule::Removing {
-        return format!("`abide rm --force {id}` removes it to its end");
-    }
-    format!("`abide stop {id}` first, or `abide rm --force {id}`")
 }
 
 /// Removes a session whose outcome is on record; whatever else it is, it is kept. One that is gone is fine too.
