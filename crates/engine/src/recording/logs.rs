@@ -56,6 +56,7 @@ pub(crate) fn logs(
         }
         if over {
             reader.finish(&mut |found| wanted &= clock.give(found, shown));
+            clock.tell_damage(shown);
             return Ok(());
         }
         wanted &= caught_up || shown(Shown::CaughtUp);
@@ -66,7 +67,8 @@ pub(crate) fn logs(
                 match client.hear() {
                     Ok(heard) if !heard.contains(&ToClient::Ended) => {}
                     // The next host is attached to as this one was, if there is one.
-                    Ok(_) | Err(_) => drop(client.come_back().is_err().then(|| bell = None)),
+                    Ok(_) | Err(_) if client.come_back().is_ok() => {}
+                    Ok(_) | Err(_) => bell = None,
                 }
             }
             None => {
@@ -76,18 +78,34 @@ pub(crate) fn logs(
     }
 }
 
-/// Turns the recording's own time into wall time.
+/// Turns the recording's own time into wall time, and knows whether output is missing.
 #[derive(Default)]
 struct Clock {
     start: Option<Start>,
+    /// How much output there was so far.
+    position: u64,
+    /// A place that could not be read, until what follows tells whether anything is missing there.
+    damage: Option<(u64, u64)>,
 }
 
 impl Clock {
     fn give(&mut self, found: Found<'_>, shown: &mut impl FnMut(Shown<'_>) -> bool) -> bool {
         let entry = match found {
-            Found::Damage { offset, length } => return shown(Shown::Damage { offset, length }),
+            Found::Damage { offset, length } => {
+                let wanted = self.tell_damage(shown);
+                self.damage = Some((offset, length));
+                return wanted;
+            }
             Found::Entry(entry) => entry,
         };
+        if entry.position == self.position && entry.kind != Kind::Start {
+            // A frame that was torn with its writer and written again: nothing is missing.
+            self.damage = None;
+        }
+        if !self.tell_damage(shown) {
+            return false;
+        }
+        self.position = entry.position;
         match entry.kind {
             Kind::Start => {
                 self.start = body_from_line(entry.payload).ok();
@@ -95,6 +113,7 @@ impl Clock {
             }
             Kind::Output | Kind::Errors => {
                 let errors = entry.kind == Kind::Errors;
+                self.position += entry.payload.len() as u64;
                 shown(Shown::Output { wall: self.wall(entry.time), errors, bytes: entry.payload })
             }
             Kind::Cut => shown(Shown::Cut(std::str::from_utf8(entry.payload).unwrap_or("unreadable"))),
@@ -102,10 +121,48 @@ impl Clock {
         }
     }
 
+    fn tell_damage(&mut self, shown: &mut impl FnMut(Shown<'_>) -> bool) -> bool {
+        self.damage.take().is_none_or(|(offset, length)| shown(Shown::Damage { offset, length }))
+    }
+
     fn wall(&self, boot_us: u64) -> i64 {
         self.start.as_ref().map_or(0, |start| {
             let since = boot_us.saturating_sub(start.boot_us) / 1000;
             start.wall_ms.saturating_add(i64::try_from(since).unwrap_or(i64::MAX))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abide_core::recording::Entry;
+
+    use super::*;
+
+    /// What is shown of two pieces of output with a place between them that cannot be read.
+    fn shown(second_at: u64) -> Vec<String> {
+        let entry = |position, payload| Entry { kind: Kind::Output, time: 0, position, payload };
+        let found = [
+            Found::Entry(entry(0, b"one")),
+            Found::Damage { offset: 35, length: 9 },
+            Found::Entry(entry(second_at, b"two")),
+        ];
+        let (mut clock, mut said) = (Clock::default(), Vec::new());
+        for one in found {
+            clock.give(one, &mut |shown| {
+                said.push(match shown {
+                    Shown::Output { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+                    other @ (Shown::Damage { .. } | Shown::Cut(_) | Shown::CaughtUp) => format!("{other:?}"),
+                });
+                true
+            });
+        }
+        said
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_read_is_told_only_if_output_is_missing_there() {
+        assert_eq!(shown(3), ["one", "two"], "torn with its writer, and written again");
+        assert_eq!(shown(7), ["one", "Damage { offset: 35, length: 9 }", "two"]);
     }
 }
