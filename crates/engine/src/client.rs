@@ -17,8 +17,8 @@ use crate::store::SessionDir;
 
 /// A picture of a large screen with scrollback may be this long.
 const FROM_HOST: usize = 16 << 20;
-/// How much may be typed that is not confirmed yet.
-const UNCONFIRMED: usize = 256 * 1024;
+/// How much may be typed that is not confirmed yet: more than anyone pastes, so that a detach key behind it is read.
+const UNCONFIRMED: usize = 16 << 20;
 
 pub(crate) struct Client {
     dir: SessionDir,
@@ -139,9 +139,9 @@ impl Client {
         self.send_on()
     }
 
-    /// Whether something waits until the host takes more.
-    pub(crate) fn has_unsent(&self) -> bool {
-        !self.unsent.is_empty()
+    /// How much waits until the host takes more.
+    pub(crate) fn unsent(&self) -> usize {
+        self.unsent.len()
     }
 
     /// Sends what the host takes now.

@@ -82,8 +82,6 @@ struct Keeper {
     observer: Option<Observer>,
     /// What waiters wait on, until there is nothing left to do.
     waiters: Option<File>,
-    /// The executable to become, as soon as the host is gone.
-    next_image: Option<String>,
     /// That we took over, as long as there was no room to say so.
     unsaid: Option<Body>,
 }
@@ -155,32 +153,30 @@ impl Keeper {
 
     /// Sees to it that there is a host as long as there is a program.
     fn host_it(&mut self) {
-        // An end that came meanwhile is ours to record: nobody becomes another then.
-        self.next_image.take_if(|_| !self.mind.is_running());
-        if let Some(path) = self.next_image.take_if(|_| !self.link.has_host()) {
-            self.become_next(&path);
-        }
-        if self.next_image.is_none() && !self.mind.is_ending() {
+        if !self.mind.is_ending() {
             // Told here and not by `held`, so that the link can be changed meanwhile.
             let Self { link, dir, waiters, program, recorder, outputs, .. } = self;
             link.ensure(dir, &held(waiters.as_ref(), program, recorder, outputs));
         }
     }
 
-    /// The same process goes on as another version. If that fails, it goes on as it is.
-    fn become_next(&mut self, path: &str) {
-        let (handover, [listener, bell]) =
+    /// Asked to become another version: the same process goes on as it. If that fails, it goes on as it is; should
+    /// the other version fail, the host that stands by starts a guard of its own version.
+    fn become_next(&mut self) {
+        // An end that has begun is ours to record: nobody becomes another then.
+        let Some(path) = self.dir.take_next_image().filter(|_| self.mind.is_running()) else {
+            return;
+        };
+        let (handover, mut named) =
             self.link.hand_over(&self.recorder, (self.program.ours, self.evidence.seq()));
-        let mut named = held(self.waiters.as_ref(), &self.program, &self.recorder, &self.outputs);
+        named.extend(held(self.waiters.as_ref(), &self.program, &self.recorder, &self.outputs));
         named.extend([
             (handover::EVIDENCE, self.evidence.file().as_fd()),
             (handover::RECORDING, self.recorder.file()),
-            (handover::LISTENER, listener),
-            (handover::BELL, bell),
             (handover::DIR, self.dir.dir().as_fd()),
         ]);
         named.extend(self.slave.as_ref().map(|slave| (handover::SLAVE, slave.as_fd())));
-        let error = handover::become_next(&handover, path, &named);
+        let error = handover::become_next(&handover, &path, &named);
         self.note(Body::Noted(Noted { text: format!("the guard could not become {path}: {error}") }));
     }
 
@@ -290,7 +286,7 @@ impl Keeper {
     fn caught(&mut self, caught: Caught) {
         match caught.number {
             signal::CHLD => self.reap(),
-            signal::USR1 => self.prepare_next(),
+            signal::USR1 => self.become_next(),
             signal::HUP => {
                 self.note(Body::Noted(Noted { text: format!("hangup from pid {}; going on", caught.pid) }));
             }
@@ -300,14 +296,6 @@ impl Keeper {
                 self.note(Body::StopAsked(StopAsked { by, grace_ms }));
                 self.tell(Input::StopAsked { grace_ms });
             }
-        }
-    }
-
-    /// Asked to become another version: the host goes first, so that the next one finds its place free.
-    fn prepare_next(&mut self) {
-        if self.mind.is_running() {
-            self.next_image = self.dir.next_image().ok().flatten();
-            self.link.retire_host();
         }
     }
 

@@ -18,7 +18,7 @@ use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
 use abide_sys::poll::{self, Interest};
 use abide_sys::signal::{self, Signals};
-use abide_sys::{clock, sock};
+use abide_sys::{clock, sock, spawn};
 
 use crate::guard::handover::{self, Given, Handover};
 use crate::recording::keyframes;
@@ -213,6 +213,8 @@ impl Host {
             (handover::DIR, self.dir.dir().as_fd()),
             (handover::SPILL, self.spill.as_fd()),
         ];
+        let host = spawn::ourselves().ok();
+        given.extend(host.as_ref().map(|host| (handover::HOST, host.as_fd())));
         given.extend(self.held.rest());
         // One that cannot be started is tried again later.
         self.line.renew(handover::start_again(&handover, &given).ok());

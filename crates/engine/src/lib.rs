@@ -209,11 +209,7 @@ impl Sessions {
         let Some(home) = &self.home else {
             return Ok(Vec::new());
         };
-        let upgrade = |session: &Session| Upgraded {
-            id: session.id.to_string(),
-            became: upgrade::upgrade(&self.truth, home, session, &path),
-        };
-        Ok(sessions.iter().map(upgrade).collect())
+        Ok(upgrade::upgrade(&self.truth, home, sessions, &path))
     }
 
     /// Records a program's own word on its work.

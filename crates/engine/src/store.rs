@@ -108,15 +108,7 @@ impl Home {
     /// # Errors
     /// If there is no room; then nothing is left behind.
     pub fn draft(&self, id: &SessionId) -> Result<SessionDir, Failure> {
-        let draft = draft_name(id);
-        let dir = self.sessions.ensure_below(&draft).map_err(|untrusted| {
-            // It may have been made and then could not be opened.
-            let _ = self.sessions.remove(&draft);
-            refuse(&self.path, &untrusted)
-        })?;
-        // Held by us, then by its guard and host, through this very descriptor: so one that nobody holds is nobody's.
-        // Where there are no such locks nobody can prove that, and it stays.
-        let _ = dir.hold();
+        let dir = self.held_draft(&draft_name(id))?;
         let made = dir
             .create_slot(OUTCOME)
             .and_then(|_| dir.create_log(EVIDENCE, RESERVE))
@@ -130,6 +122,22 @@ impl Home {
                     .hint("free some space, or choose another home with --home"))
             }
         }
+    }
+
+    /// Held by us, then by its guard and host, through this very descriptor: so one that nobody holds is nobody's.
+    /// Where there are no such locks nobody can prove that, and it stays.
+    fn held_draft(&self, name: &str) -> Result<PrivateDir, Failure> {
+        let make = || {
+            let made = self.sessions.ensure_below(name);
+            made.inspect(|dir| drop(dir.hold())).map_err(|untrusted| {
+                // It may have been made and then could not be opened.
+                let _ = self.sessions.remove(name);
+                refuse(&self.path, &untrusted)
+            })
+        };
+        let dir = make()?;
+        // Somebody who clears what nobody holds may have come between making and holding it.
+        if dir.has_name() { Ok(dir) } else { make() }
     }
 
     /// What killed launches and removals left behind.

@@ -314,6 +314,12 @@ impl PrivateDir {
         rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive).is_ok()
     }
 
+    /// Whether the directory has not been removed.
+    #[must_use]
+    pub fn has_name(&self) -> bool {
+        fstat(&self.0).is_ok_and(|stat| stat.st_nlink > 0)
+    }
+
     /// A directory that was opened and trusted by whoever started us.
     #[must_use]
     pub const fn from_trusted(dir: OwnedFd) -> Self {

@@ -92,6 +92,14 @@ fn held(pid: i32) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
 }
 
+/// This very process, for another to hold.
+///
+/// # Errors
+/// If the kernel has no such descriptors, or none to give.
+pub fn ourselves() -> io::Result<OwnedFd> {
+    Ok(rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty())?)
+}
+
 /// Becomes another image: the same process with the given descriptors as 3, 4, ... and no others, its signals still
 /// blocked. Returns only if that failed, and then nothing has changed.
 #[must_use]

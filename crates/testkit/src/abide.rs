@@ -27,6 +27,18 @@ impl Abide {
         Self { home: home.to_owned(), ..self.clone() }
     }
 
+    /// The same program as another executable. Another process copies it: what this one has open to write, a fork in
+    /// another thread may keep open, and then the kernel runs it for nobody.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    #[must_use]
+    pub fn copied_to(&self, path: &Path) -> Self {
+        let copied = Ran::of(Command::new("cp").arg(&self.exe).arg(path));
+        assert_eq!(copied.code(), Some(0), "{copied:?}");
+        Self { exe: path.to_owned(), ..self.clone() }
+    }
+
     /// The command, to be started in another way than `run` does.
     #[must_use]
     pub fn command(&self, args: &[&str]) -> Command {

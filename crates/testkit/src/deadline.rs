@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use abide_sys::clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-const PATIENCE_MS: u64 = 30_000;
+const PATIENCE_MS: u64 = 60_000;
 
 /// The instant at which waiting has failed.
 #[derive(Debug, Clone, Copy)]

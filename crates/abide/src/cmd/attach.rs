@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{Front, NO_CODE, Verb};
 use crate::config::key::Key;
+use crate::show::word::count;
 
 const EXAMPLES: &str = "Examples:
   abide attach nightly                        show it and type into it; ctrl-\\ twice detaches
@@ -106,8 +107,14 @@ pub(crate) fn attach(
     let mut waiting = sessions.watch(std::slice::from_ref(&session.id));
     let left = sessions.attach(session, how).map_err(|failure| way_out(session, failure))?;
     let (left, code, wait_code) = match left {
-        Left::Detached => {
+        Left::Detached { untaken } => {
             front.output.remark(&format!("abide: detached from {id}; `abide attach {id}` comes back"));
+            if untaken > 0 {
+                let lost = count(untaken, "byte");
+                front
+                    .output
+                    .remark(&format!("abide: the program takes no input; {lost} of what was typed are lost"));
+            }
             ("detached", 0, None)
         }
         Left::Signalled(number) => {

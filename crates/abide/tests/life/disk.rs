@@ -100,6 +100,41 @@ fn on_a_full_disk_the_screen_goes_on_and_with_room_again_the_recording_too_sayin
     assert_eq!(last, Some(format!("{:063}", 999).as_str()), "what had no room on the disk is on the screen");
 }
 
+// TRUTH 6, 19, 39
+#[test]
+fn on_a_disk_without_any_room_a_session_outlives_its_guard_and_becomes_another_version() {
+    let world = World::new();
+    let said = in_small_home(
+        &world,
+        r#"
+        mkfifo "$2/gate" "$2/gate2"
+        id=$("$1" run -d -- sh -c 'echo before; read go < "$0"; echo after; read go < "$1"; exit 3' \
+            "$2/gate" "$2/gate2")
+        until "$1" logs "$id" | grep -q before; do :; done
+        fill "$@"
+        # The room that is kept for facts is used up too.
+        while "$1" signal URG "$id" >/dev/null 2>&1; do :; done
+        first=$("$1" ls --format '{{.processes.guard.pid}}')
+        kill -9 "$first"
+        # Without room it cannot say who it is; where a page came free meanwhile, it can.
+        next() { "$1" ls --format '{{.processes.guard.liveness}} {{.processes.guard.pid}}'; }
+        until next "$@" | grep alive | grep -qv " $first\$"; do :; done
+        echo "status=$("$1" ls --format '{{.status}}')"
+        cp "$1" "$2.new"
+        code=0; "$2.new" upgrade >/dev/null 2>&1 || code=$?
+        echo "upgraded=$code"
+        echo go > "$2/gate"
+        until "$1" snapshot "$id" | grep -q after; do :; done
+        rm "$2/filler" "$2/filler2"
+        echo go > "$2/gate2"
+        code=0; "$1" wait "$id" 2>/dev/null || code=$?
+        echo "code=$code"
+        "#,
+    );
+    assert_eq!((said["status"].as_str(), said["code"].as_str()), ("running", "3"), "{said:?}");
+    assert!(["0", "1"].contains(&said["upgraded"].as_str()), "{said:?}");
+}
+
 // TRUTH 20
 #[test]
 fn nothing_is_launched_in_a_home_that_is_full_or_read_only() {

@@ -23,7 +23,7 @@ fn helpers(life: &Life<'_>) -> [u32; 2] {
 fn every_session_becomes_the_new_version_and_nobody_notices() {
     let world = World::new();
     let new = world.home.around().join("abide-new");
-    std::fs::copy(env!("CARGO_BIN_EXE_abide"), &new).expect("there is room");
+    let other = world.abide.copied_to(&new);
     let stream = format!("stream {} {}", world.beside("until"), world.beside("said"));
     let busy = world.observe(world.run(&[], &[&stream, "exit 5"]));
     let typed =
@@ -37,7 +37,7 @@ fn every_session_becomes_the_new_version_and_nobody_notices() {
     until("all of them wait", || waiting.iter().all(waits));
     let guards = all.map(|life| helpers(life)[0]);
     let programs = all.map(|life| life.program.0.pid());
-    let upgraded = Abide::new(&new, &world.home).json(&["upgrade"]);
+    let upgraded = other.json(&["upgrade"]);
     assert_eq!(upgraded["data"]["upgraded"].as_array().map(Vec::len), Some(3), "{upgraded}");
     for (life, (guard, program)) in all.into_iter().zip(guards.into_iter().zip(programs)) {
         let images = helpers(life).map(image);
@@ -64,9 +64,7 @@ fn every_session_becomes_the_new_version_and_nobody_notices() {
 
 /// Another executable, the same program.
 fn another(world: &World) -> Abide {
-    let new = world.home.around().join("abide-new");
-    std::fs::copy(env!("CARGO_BIN_EXE_abide"), &new).expect("there is room");
-    Abide::new(&new, &world.home)
+    world.abide.copied_to(&world.home.around().join("abide-new"))
 }
 
 #[test]
@@ -84,22 +82,81 @@ fn a_stream_that_was_closed_does_not_turn_the_other_into_it() {
     assert!(told.contains("late") && !told.contains("\"output\""), "both came as errors: {told}");
 }
 
-#[test]
-fn an_end_that_comes_in_the_middle_of_an_upgrade_is_recorded_and_nobody_stays() {
-    let world = World::new();
+/// A session whose host stands still, and an upgrade that has come so far that its guard is the new version.
+fn half_upgraded<'a>(world: &'a World, new: &Abide) -> (Life<'a>, [Observer; 2], Running) {
     let life = world.live(&["trap-exit USR1 9", "print ready", "hang"]);
     life.until_shown("ready");
     let helpers = [life.helper("guard", None), life.helper("host", None)];
-    // A host that does not go keeps the guard from becoming another.
     helpers[1].signal(Signal::STOP);
     until("the host stands still", || life.inspect()["processes"]["host"]["qualifier"] == "stopped");
-    let new = another(&world);
-    let mut upgrading = Running::start(new.command(&["upgrade"]).stderr(std::process::Stdio::null()));
-    until("the guard was asked", || world.dir(&life.id).join("next").is_symlink());
+    let upgrading = Running::start(new.command(&["upgrade"]).stdout(std::process::Stdio::null()));
+    until("the guard is the new one", || image(helpers[0].pid()) == world.home.around().join("abide-new"));
+    (life, helpers, upgrading)
+}
+
+#[test]
+fn a_host_that_stands_still_is_replaced_all_the_same() {
+    let world = World::new();
+    let (life, [guard, host], mut upgrading) = half_upgraded(&world, &another(&world));
+    host.await_end();
+    assert_eq!(upgrading.reap(), Ending::Exited(0));
+    let new = world.home.around().join("abide-new");
+    assert_eq!(helpers(&life).map(image), [new.clone(), new]);
+    assert!(guard.lives() && life.program.0.lives());
     life.program.0.signal(Signal::USR1);
     assert_eq!(world.wait(&life.id).0, Some(9));
-    helpers[1].signal(Signal::CONT);
+}
+
+#[test]
+fn a_guard_that_is_killed_in_the_middle_of_an_upgrade_is_replaced_by_the_host_that_stood_by() {
+    let world = World::new();
+    let (life, [guard, host], mut upgrading) = half_upgraded(&world, &another(&world));
+    guard.signal(Signal::KILL);
+    guard.await_end();
+    host.signal(Signal::CONT);
+    let next = life.helper("guard", Some(guard.pid()));
+    assert!(life.program.0.lives() && life.inspect()["status"] == "running");
+    assert_eq!(image(next.pid()), PathBuf::from(env!("CARGO_BIN_EXE_abide")), "it is the version before");
+    assert_eq!(upgrading.reap(), Ending::Exited(1), "the session goes on as it was");
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(9));
+}
+
+#[test]
+fn an_end_that_comes_in_the_middle_of_an_upgrade_is_recorded_and_nobody_stays() {
+    let world = World::new();
+    let (life, helpers, mut upgrading) = half_upgraded(&world, &another(&world));
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(9));
     helpers.iter().for_each(Observer::await_end);
     upgrading.reap();
     assert_eq!(world.inspect(&life.id)["status"], "exited");
+}
+
+#[test]
+fn what_a_guard_does_not_heed_in_time_is_withdrawn_and_what_is_being_stopped_is_left_alone() {
+    let world = World::new();
+    let still = world.live(&["print ready", "hang"]);
+    let stopping = world.live(&["ignore TERM", "print ready", "hang"]);
+    for life in [&still, &stopping] {
+        life.until_shown("ready");
+    }
+    let guard = still.helper("guard", None);
+    guard.signal(Signal::STOP);
+    let mut stop = world.start(&["stop", "--grace", "1h", &stopping.id]);
+    until("it is being stopped", || stopping.inspect()["stopping"] == true);
+    let answer = another(&world).run(&["upgrade", "--json"]);
+    assert_eq!(answer.code(), Some(1));
+    let failed = answer.json()["data"]["failed"].clone();
+    let reason = |id: &str| {
+        let one = failed.as_array().and_then(|all| all.iter().find(|one| one["id"] == id));
+        one.and_then(|one| one["reason"].as_str()).unwrap_or_default().to_owned()
+    };
+    assert!(reason(&still.id).contains("the order was withdrawn"), "{failed}");
+    assert!(reason(&stopping.id).contains("it is being stopped"), "{failed}");
+    assert!(!world.dir(&still.id).join("next").is_symlink(), "the order stands");
+    guard.signal(Signal::CONT);
+    assert_eq!(world.abide.run(&["stop", &still.id]).code(), Some(0), "it was never another version");
+    assert_eq!(world.abide.run(&["stop", "--grace", "0s", &stopping.id]).code(), Some(0));
+    stop.reap();
 }

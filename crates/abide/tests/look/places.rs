@@ -90,7 +90,7 @@ fn a_home_that_cannot_be_made_is_not_called_good() {
     mode(&closed, 0o555);
     mode(stage.home.around().path(), 0o755);
     let exe = stage.home.around().join("abide");
-    fs::copy(env!("CARGO_BIN_EXE_abide"), &exe).unwrap();
+    let _ = stage.abide.copied_to(&exe);
     // Root may write anywhere, and so must be somebody else here.
     let mut command = if rustix::process::geteuid().is_root() {
         let mut command = Command::new("setpriv");
@@ -144,7 +144,7 @@ fn another_user_gets_a_permission_error_and_never_a_death() {
     let _scene = stage.over("lost0000");
     let tools = ScratchDir::new();
     let exe = tools.join("abide");
-    fs::copy(env!("CARGO_BIN_EXE_abide"), &exe).unwrap();
+    let _ = stage.abide.copied_to(&exe);
     mode(tools.path(), 0o755);
     let as_nobody = |args: &[&str]| {
         let mut command = Command::new("setpriv");

@@ -73,6 +73,10 @@ fn judge_draft(truth: &Truth, id: &SessionId, dir: &SessionDir) -> Owner {
     }
     match rule.closing() {
         Some(_) => Owner::Nobody(rule.says()),
+        // Whoever wrote it died over it, or it would be held.
+        None if session.evidence.is_damaged() && !session.seen.guard.is_alive() => {
+            Owner::Nobody("nobody holds it, and what it recorded is torn")
+        }
         None => Owner::Unclear(rule.says()),
     }
 }

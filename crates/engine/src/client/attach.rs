@@ -37,8 +37,8 @@ pub struct Attaching {
 /// How the terminal was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// The detach key was typed, or the terminal was closed.
-    Detached,
+    /// The detach key was typed, or the terminal was closed. So many bytes were typed that nobody took any more.
+    Detached { untaken: usize },
     /// The session is over, or nobody serves it any more.
     Ended,
     /// A signal ended this client, and this client only.
@@ -49,6 +49,8 @@ pub enum Left {
 const WELCOME_MS: u64 = 2_000;
 /// How long to wait for the next host before giving up on it.
 const COME_BACK_MS: u64 = 5_000;
+/// How long to wait before asking again where too many wait to be let in.
+const CROWDED_MS: u64 = 20;
 /// How long a terminal that takes nothing is waited for when it is left.
 const LEAVE_MS: u64 = 1_000;
 /// How many lines of scrollback are shown of what ended before it could be shown.
@@ -247,7 +249,7 @@ impl Attached {
             let room = self.terminal.waiting.len() < WAITING;
             let interests = [
                 Interest::reading(self.signals.as_fd()),
-                Interest { fd: self.client.as_fd(), read: room, write: self.client.has_unsent() },
+                Interest { fd: self.client.as_fd(), read: room, write: self.client.unsent() > 0 },
                 Interest { fd: stdin.as_fd(), read: self.client.takes_input(), write: false },
                 self.terminal.interest(),
             ];
@@ -259,20 +261,25 @@ impl Attached {
             }
             // A host that is gone is noticed where it is read from; what was typed is kept for the next one.
             let _ = self.client.send_on();
-            if room && ready[1].read && self.hear() {
-                return Ok(Left::Ended);
+            if let Some(left) = (room && ready[1].read).then(|| self.hear()).flatten() {
+                return Ok(left);
             }
             if self.client.takes_input() && ready[2].read && self.type_in() {
-                return Ok(self.heed_signals().map_or(Left::Detached, Left::Signalled));
+                return Ok(self.detached());
             }
             let late = self.watch.woke(clock::now().boot);
             let _ = self.client.input(&late);
             self.terminal.show(Pane::refreshed);
             if self.terminal.write().is_err() {
                 // The terminal is gone; the kernel says so too, if it was ours.
-                return Ok(self.heed_signals().map_or(Left::Detached, Left::Signalled));
+                return Ok(self.detached());
             }
         }
+    }
+
+    fn detached(&mut self) -> Left {
+        let untaken = self.client.unsent();
+        self.heed_signals().map_or(Left::Detached { untaken }, Left::Signalled)
     }
 
     fn heed_signals(&mut self) -> Option<i32> {
@@ -287,10 +294,10 @@ impl Attached {
         None
     }
 
-    /// Takes what came. True once the session is over, or nobody is left to say more.
-    fn hear(&mut self) -> bool {
+    /// Takes what came. Says how the terminal is left once the session is over, or nobody is there to say more.
+    fn hear(&mut self) -> Option<Left> {
         match self.client.hear() {
-            Ok(heard) => self.take(heard),
+            Ok(heard) => self.take(heard).then_some(Left::Ended),
             Err(_) => self.come_back(),
         }
     }
@@ -313,17 +320,21 @@ impl Attached {
         over
     }
 
-    /// The host is gone: the next one lets us in, unless there is nobody left. True if there is not.
-    fn come_back(&mut self) -> bool {
+    /// The host is gone: the next one lets us in, unless nobody is left, or a signal comes first.
+    fn come_back(&mut self) -> Option<Left> {
         let deadline = clock::now().boot.saturating_add(COME_BACK_MS);
         loop {
             match self.client.come_back() {
-                Ok(()) => return false,
-                Err(_) if clock::now().boot > deadline => return true,
+                Ok(()) => return None,
+                Err(_) if clock::now().boot > deadline => return Some(Left::Ended),
                 // Nobody listens: guard and host are gone, or the session is over.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return true,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
-                Err(_) => std::thread::yield_now(),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return Some(Left::Ended),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Left::Ended),
+                // Too many wait to be let in; the kernel does not say when there is room again.
+                Err(_) => drop(poll::readable(&[self.signals.as_fd()], Some(CROWDED_MS))),
+            }
+            if let Some(number) = self.heed_signals() {
+                return Some(Left::Signalled(number));
             }
         }
     }

@@ -57,7 +57,6 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     let recording = given.take(handover::RECORDING).map(File::from);
     let recording = recording.map_or_else(|| dir.append_recording(), Ok)?;
     let recorder = Recorder::resume(recording, spill, &handover);
-    let (listener, bell) = (given.must(handover::LISTENER)?, given.must(handover::BELL)?);
     let pidfd = given.must(handover::PROGRAM)?;
     let mut keeper = Keeper {
         unsaid: guarded(&truth, evidence.file()).ok(),
@@ -69,13 +68,16 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
         signals,
         outputs,
         slave,
-        link: Link::resume(listener, bell, given.take(handover::LINE), (&handover, begun)),
+        link: Link::resume(&mut given, &handover, begun)?,
         program: Program { started_boot, ..Program::new(identity, pidfd, ours, place::recorded(&known)) },
         observer: ours.then_some(Observer::Guard),
         waiters: given.take(handover::WAITERS).map(File::from),
-        next_image: None,
     };
     keeper.say_unsaid();
+    if handover.facts.is_some() {
+        // Until now the host of the version before stood by, in case that this one could not work.
+        keeper.link.retire_host();
+    }
     // A stop that was asked of the guard before is completed by this one, and an end that came meanwhile is seen.
     if let Some(asked) = &known.closing.stop_asked {
         keeper.tell(Input::StopAsked { grace_ms: asked.body.grace_ms });

@@ -128,7 +128,6 @@ fn launch(
         program,
         observer: Some(Observer::Guard),
         waiters: Some(waiters),
-        next_image: None,
         unsaid: None,
     };
     Ok((keeper, (gated, command)))

@@ -14,18 +14,22 @@ use abide_sys::poll::Interest;
 use abide_sys::spawn::{self, Image};
 use abide_sys::{clock, signal, sock};
 
-use super::handover::{self, Handover, Named};
+use super::handover::{self, Given, Handover, Named};
 use super::recorder::Recorder;
 use crate::host;
 use crate::store::SessionDir;
 
 /// How much input may wait for the terminal before no more is taken from the host.
 const PENDING: usize = 256 * 1024;
+/// How long a host that is asked to go may take.
+const RETIRE_MS: u64 = 3_000;
 
 pub(super) struct Link {
     listener: OwnedFd,
     bell: OwnedFd,
     host: Option<Served>,
+    /// When a host that was asked to go and has not gone is ended.
+    retiring: Option<u64>,
     respawn: Respawn,
     generation: u32,
     pending: VecDeque<Piece>,
@@ -75,6 +79,7 @@ impl Link {
             listener: dir.listen()?,
             bell: sock::bell()?,
             host: None,
+            retiring: None,
             respawn: Respawn::default(),
             generation: 0,
             pending: VecDeque::new(),
@@ -89,20 +94,21 @@ impl Link {
 
     /// The link of a guard that follows another one; its host lives if there is a line to it.
     pub(super) fn resume(
-        listener: OwnedFd,
-        bell: OwnedFd,
-        line: Option<OwnedFd>,
-        (handover, begun): (&Handover, ((u64, u64), usize)),
-    ) -> Self {
+        given: &mut Given,
+        handover: &Handover,
+        begun: ((u64, u64), usize),
+    ) -> io::Result<Self> {
         let pending = handover.pending.iter().map(|(whose, bytes, written)| Piece {
             whose: *whose,
             bytes: bytes.clone(),
             written: (*written).min(bytes.len()),
         });
-        Self {
-            listener,
-            bell,
-            host: line.map(|line| Served { line, process: None }),
+        let process = given.take(handover::HOST);
+        Ok(Self {
+            listener: given.must(handover::LISTENER)?,
+            bell: given.must(handover::BELL)?,
+            host: given.take(handover::LINE).map(|line| Served { line, process }),
+            retiring: None,
             respawn: Respawn::default(),
             generation: handover.generation,
             pending: pending.collect(),
@@ -112,11 +118,12 @@ impl Link {
             begun,
             answered: handover.answered,
             hosts: handover.hosts.clone(),
-        }
+        })
     }
 
     /// Starts a host if there is none and it is time for one.
     pub(super) fn ensure(&mut self, dir: &SessionDir, held: &[Named<'_>]) {
+        self.insist();
         if self.host.is_some() || !self.respawn.is_due(clock::now().boot) {
             return;
         }
@@ -167,20 +174,24 @@ impl Link {
         self.hosts.retain(|host| *host != pid);
     }
 
-    /// When to come back for the next host.
+    /// When to come back for the next host, or for one that does not go.
     pub(super) fn wake_at(&self) -> Option<u64> {
-        self.host.is_none().then(|| self.respawn.due_at())
+        if self.host.is_none() { Some(self.respawn.due_at()) } else { self.retiring }
     }
 
-    /// Asks the host to go.
-    pub(super) fn retire_host(&self) {
-        if let Some(host) = &self.host {
-            host.tell(ToHost::Retire);
+    /// Asks the host to go, so that the next one is of our own version.
+    pub(super) fn retire_host(&mut self) {
+        self.tell(ToHost::Retire);
+        self.retiring = Some(clock::now().boot.saturating_add(RETIRE_MS));
+    }
+
+    /// Ends a host that was asked to go and hangs: there is nothing it has that the next one has not.
+    fn insist(&mut self) {
+        if self.retiring.take_if(|at| *at <= clock::now().boot).is_some()
+            && let Some(process) = self.host.as_ref().and_then(|host| host.process.as_ref())
+        {
+            let _ = signal::send(process, signal::KILL);
         }
-    }
-
-    pub(super) const fn has_host(&self) -> bool {
-        self.host.is_some()
     }
 
     /// What the next image of this guard must know and hold.
@@ -188,7 +199,7 @@ impl Link {
         &self,
         recorder: &Recorder,
         (parent, facts): (bool, u64),
-    ) -> (Handover, [BorrowedFd<'_>; 2]) {
+    ) -> (Handover, Vec<Named<'_>>) {
         let handover = Handover {
             position: recorder.position(),
             recorded: recorder.recorded(),
@@ -206,7 +217,13 @@ impl Link {
             facts: Some(facts),
             hosts: self.hosts.clone(),
         };
-        (handover, [self.listener.as_fd(), self.bell.as_fd()])
+        let mut named =
+            vec![(handover::LISTENER, self.listener.as_fd()), (handover::BELL, self.bell.as_fd())];
+        if let Some(host) = &self.host {
+            named.push((handover::LINE, host.line.as_fd()));
+            named.extend(host.process.as_ref().map(|process| (handover::HOST, process.as_fd())));
+        }
+        (handover, named)
     }
 
     /// Something new is on record.
@@ -238,6 +255,7 @@ impl Link {
     /// The line broke. What the host said last and was not taken, its clients say again to the next one.
     pub(super) fn lose_host(&mut self) {
         self.host = None;
+        self.retiring = None;
         self.respawn.gone(clock::now().boot);
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Line {
     /// What it was told, or will be, and has not confirmed.
     kept: VecDeque<Said>,
     kept_bytes: usize,
+    /// How much of what was not told yet needs no confirming.
+    loose_bytes: usize,
     /// Answers up to this position are known to be in the terminal.
     answered: u64,
 }
@@ -42,6 +44,7 @@ impl Line {
             unsent: VecDeque::new(),
             kept: VecDeque::new(),
             kept_bytes: 0,
+            loose_bytes: 0,
             answered: 0,
         }
     }
@@ -66,9 +69,9 @@ impl Line {
         self.guard.is_none() && self.respawn.is_due(now)
     }
 
-    /// So much is not confirmed that clients must wait.
+    /// So much is not confirmed, or not even told, that clients must wait.
     pub(super) const fn is_congested(&self) -> bool {
-        self.kept_bytes > UNCONFIRMED
+        self.kept_bytes + self.loose_bytes > UNCONFIRMED
     }
 
     /// The next guard, or none if it could not be started: it is told again what nobody confirmed.
@@ -120,6 +123,8 @@ impl Line {
         if whose.is_some() {
             self.kept_bytes += said.packet.len();
             self.kept.push_back(said.clone());
+        } else {
+            self.loose_bytes += said.packet.len();
         }
         self.unsent.push_back(said);
         self.send_on();
@@ -128,8 +133,12 @@ impl Line {
     /// Sends what the guard takes now.
     pub(super) fn send_on(&mut self) {
         while let (Some(guard), Some(said)) = (&self.guard, self.unsent.front()) {
+            let loose = if said.whose.is_none() { said.packet.len() } else { 0 };
             match sock::put(guard, &said.packet) {
-                Ok(Some(_)) => drop(self.unsent.pop_front()),
+                Ok(Some(_)) => {
+                    self.loose_bytes -= loose;
+                    self.unsent.pop_front();
+                }
                 // A guard that is gone is noticed where it is heard; its successor gets what is left.
                 Ok(None) | Err(_) => return,
             }

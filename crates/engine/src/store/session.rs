@@ -98,9 +98,10 @@ impl SessionDir {
         sizes.map(|meta| meta.len()).sum()
     }
 
-    /// The executable that the guard is to become.
-    pub(crate) fn next_image(&self) -> std::io::Result<Option<String>> {
-        self.dir.link_text(NEXT)
+    /// The executable that the guard is to become. Taken away: an order is carried out once, or withdrawn.
+    pub(crate) fn take_next_image(&self) -> Option<String> {
+        let path = self.dir.link_text(NEXT).ok().flatten();
+        self.dir.remove(NEXT).ok().and(path)
     }
 
     /// Names the executable that the guard is to become.

@@ -7,10 +7,10 @@ use std::process::Stdio;
 
 use abide_sys::clock;
 
-use super::{Bench, agent, built};
+use super::{Bench, agent};
 use crate::agent::stream_line;
 use crate::deadline::until;
-use crate::{Abide, Ending, Observer, Running, Terminal};
+use crate::{Ending, Observer, Running, Terminal};
 
 const SESSIONS: usize = 50;
 const ATTACHED: usize = 10;
@@ -20,7 +20,7 @@ const ATTACHED: usize = 10;
 pub fn run(out: &mut impl Write) -> io::Result<()> {
     let bench = Bench::new()?;
     let new = PathBuf::from(bench.beside("abide-new"));
-    std::fs::copy(built()?, &new)?;
+    let other = bench.abide.copied_to(&new);
     let (agent, stop) = (agent()?, bench.beside("stop"));
     let said = |number: usize| bench.beside(&format!("said{number}"));
     let start = |n| bench.launch(&[&agent, &format!("stream {stop} {}", said(n)), &format!("exit {n}")]);
@@ -38,7 +38,7 @@ pub fn run(out: &mut impl Write) -> io::Result<()> {
     let mut attached: Vec<Terminal> = ids.iter().take(ATTACHED).map(attach).collect();
     attached.iter_mut().for_each(|terminal| drop(terminal.until("0")));
     let began = clock::boot_micros();
-    let ran = Abide::new(&new, &bench.home).run(&["upgrade"]);
+    let ran = other.run(&["upgrade"]);
     let took = (clock::boot_micros() - began) as f64 / 1000.0;
     let is_new = |id: &String, who: &str| bench.process(id, who).is_some_and(|one| image(one.pid()) == new);
     until("every helper is the new one", || {

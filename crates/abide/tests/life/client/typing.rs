@@ -1,7 +1,7 @@
 //! Hosts that are killed while someone types and while the program asks: each key and each answer once.
 
 use abide_testkit::deadline::until;
-use abide_testkit::{Abide, Ending, Observer, Terminal};
+use abide_testkit::{Ending, Observer, Terminal};
 use rustix::process::Signal;
 
 use crate::common::{Gate, Life, World, agent};
@@ -84,15 +84,28 @@ fn keys_that_wait_for_the_program_outlive_an_upgrade_and_the_host() {
     let typed = many_keys(270_000);
     attached.type_in(typed.as_bytes());
     life.replace("host");
-    let new = world.home.around().join("abide-new");
-    std::fs::copy(env!("CARGO_BIN_EXE_abide"), &new).expect("there is room");
-    let upgraded = Abide::new(&new, &world.home).run(&["upgrade"]);
+    let upgraded = world.abide.copied_to(&world.home.around().join("abide-new")).run(&["upgrade"]);
     assert_eq!(upgraded.code(), Some(0), "{upgraded:?}");
     gate.open();
     life.program.0.await_end();
     let kept = std::fs::read_to_string(&file).expect("the program kept them");
     assert!(kept == typed, "{} typed, {} came: {}", typed.len(), kept.len(), differs(&typed, &kept));
     attached.reap();
+}
+
+#[test]
+fn a_program_that_takes_no_keys_keeps_nobody_from_detaching() {
+    let world = World::new();
+    let (life, _gate) = deaf(&world, &world.beside("keys"));
+    let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
+    attached.until("ready");
+    // More than guard, host and the sockets between them hold.
+    attached.type_in(many_keys(4 << 20).as_bytes());
+    attached.type_in(b"\x1c\x1c");
+    attached.until("detached from");
+    attached.until("the program takes no input; ");
+    assert_eq!(attached.reap(), Ending::Exited(0));
+    assert!(life.program.0.lives());
 }
 
 fn differs(typed: &str, kept: &str) -> String {

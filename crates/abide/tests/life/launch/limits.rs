@@ -21,11 +21,10 @@ const USER: u32 = 54_321;
 impl Limited {
     fn new(as_another: bool) -> Self {
         let home = ScratchHome::new();
-        let exe = home.around().join("abide");
-        std::fs::copy(env!("CARGO_BIN_EXE_abide"), &exe).expect("there is room");
+        let abide = Abide::new(env!("CARGO_BIN_EXE_abide"), &home).copied_to(&home.around().join("abide"));
         let user = (as_another && rustix::process::geteuid().is_root()).then_some(USER);
         std::os::unix::fs::chown(home.around().path(), user, user).expect("it is ours");
-        Self { abide: Abide::new(exe, &home), home, user }
+        Self { abide, home, user }
     }
 
     /// Runs abide with a limit on what it and everything it starts may have.
