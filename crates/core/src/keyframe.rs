@@ -5,9 +5,9 @@ use crate::recording;
 use crate::wire::CLIENTS;
 
 /// The first bytes of every keyframe: what a reader looks for after damage.
-pub const MARK: [u8; 4] = [0xAB, b'k', b'f', 0x01];
+pub const MARK: [u8; 4] = [0xAB, b'k', b'f', 0x02];
 /// Mark, length of the body, then the numbers and the frame of `Head`, and a checksum.
-pub const HEADER: usize = 8 + 4 * 8 + recording::HEADER + 4;
+pub const HEADER: usize = 8 + 5 * 8 + recording::HEADER + 4;
 /// No writer makes longer bodies.
 pub const LONGEST: usize = 1 << 26;
 
@@ -18,8 +18,10 @@ pub struct Head {
     pub offset: u64,
     /// How many bytes of output came before that.
     pub position: u64,
-    /// When the last of them came, in microseconds of boot time.
+    /// When the last entry before that came, in microseconds of boot time.
     pub time: u64,
+    /// How many entries came before that.
+    pub entries: u64,
     /// The header of the frame that it stands behind, and where that is.
     pub behind: [u8; recording::HEADER],
     pub behind_at: u64,
@@ -47,7 +49,7 @@ pub fn encode(head: &Head, body: &Body) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(HEADER + length);
     bytes.extend_from_slice(&MARK);
     bytes.extend_from_slice(&(length as u32).to_le_bytes());
-    for number in [head.offset, head.position, head.time, head.behind_at] {
+    for number in [head.offset, head.position, head.time, head.entries, head.behind_at] {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
     bytes.extend_from_slice(&head.behind);
@@ -70,10 +72,11 @@ pub fn head(bytes: &[u8; HEADER]) -> Option<(Head, usize)> {
     let rest = bytes.strip_prefix(&MARK)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length) as usize;
-    let (numbers, rest) = rest.split_first_chunk::<32>()?;
+    let (numbers, rest) = rest.split_first_chunk::<40>()?;
     let number = |index: usize| u64::from_le_bytes(std::array::from_fn(|i| numbers[index * 8 + i]));
     let behind = *rest.first_chunk()?;
-    let head = Head { offset: number(0), position: number(1), time: number(2), behind, behind_at: number(3) };
+    let (offset, position, time) = (number(0), number(1), number(2));
+    let head = Head { offset, position, time, entries: number(3), behind, behind_at: number(4) };
     (length <= LONGEST).then_some((head, length))
 }
 
@@ -109,7 +112,7 @@ mod tests {
 
     fn example() -> (Head, Body) {
         let behind = std::array::from_fn(|i| i as u8);
-        let head = Head { offset: 1_000, position: 900, time: 7, behind, behind_at: 800 };
+        let head = Head { offset: 1_000, position: 900, time: 7, entries: 12, behind, behind_at: 800 };
         (head, Body { has_terminal: true, taken: vec![(1, 2), (3, u64::MAX)], screen: b"frozen".to_vec() })
     }
 

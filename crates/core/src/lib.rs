@@ -7,6 +7,7 @@ pub mod failure;
 pub mod guard;
 pub mod id;
 pub mod identity;
+pub mod instant;
 pub mod keyframe;
 pub mod keys;
 pub mod moment;

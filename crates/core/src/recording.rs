@@ -148,12 +148,14 @@ pub fn next_at_end(bytes: &[u8]) -> Next<'_> {
     }
 }
 
+/// One filler at most makes a torn frame the very frame that it was to be.
+const FILLERS: [u8; 2] = [0, 0x55];
+
 /// What must follow a frame that was torn off here, so that readers see at once that it is no frame and go on
 /// behind it.
 #[must_use]
 pub fn closing(torn: &[u8]) -> Vec<u8> {
-    // One filler at most makes it the very frame that it was to be.
-    for filler in [0, 0x55] {
+    for filler in FILLERS {
         let mut padded = torn.to_vec();
         while let (Next::More(more), false) = (next(&padded), padded.is_empty()) {
             padded.resize(padded.len() + more, filler);
@@ -163,6 +165,21 @@ pub fn closing(torn: &[u8]) -> Vec<u8> {
         }
     }
     Vec::new()
+}
+
+/// Whether damage may be the torn beginning of this very output, which its writer, or the next one, wrote again.
+#[must_use]
+pub fn is_written_again(damage: &[u8], entry: &Entry<'_>) -> bool {
+    let Some(head) = damage.first_chunk::<HEADER>().filter(|_| damage.len() > HEADER) else {
+        // There was no room for a payload: no more than a beginning.
+        return true;
+    };
+    let is_output = |kind: Option<Kind>| matches!(kind, Some(Kind::Output | Kind::Errors));
+    let position: [u8; 8] = std::array::from_fn(|i| head[20 + i]);
+    // What was torn off within the header is filler.
+    let fits =
+        position == entry.position.to_le_bytes() || FILLERS.iter().any(|filler| position == [*filler; 8]);
+    is_output(Some(entry.kind)) && is_output(Kind::from_byte(head[4])) && fits
 }
 
 /// How far it is from the beginning of damage to the next possible mark.

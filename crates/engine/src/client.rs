@@ -20,6 +20,7 @@ const FROM_HOST: usize = 16 << 20;
 /// How much may be typed that is not confirmed yet: more than anyone pastes, so that a detach key behind it is read.
 const UNCONFIRMED: usize = 16 << 20;
 
+#[derive(Debug)]
 pub(crate) struct Client {
     dir: SessionDir,
     socket: OwnedFd,

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use abide_core::evidence::{Declared, Survivor};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
+use abide_core::instant::{At, Span};
 use abide_core::verdict::Now;
 
 pub use abide_sys::signal as signals;
@@ -38,6 +39,7 @@ pub use facts::{Wanted, Witnessed};
 pub use host::View;
 pub use launch::Request;
 pub use recording::logs::Shown;
+pub use recording::replay::{Gap, Replay, Step, What};
 pub use recording::snapshot::{Snapshot, Source};
 pub use truth::{Features, Session, Truth};
 pub use wait::{Until, Waiting};
@@ -271,13 +273,22 @@ impl Sessions {
         Ok(())
     }
 
-    /// The screen of a session: from its host, or replayed where there is none or it does not answer.
+    /// The screen of a session: from its host, or replayed where there is none or it does not answer. With an instant,
+    /// as it was then.
     ///
     /// # Errors
-    /// If there is no recording to read.
-    pub fn snapshot(&self, session: &Session) -> Result<Snapshot, Failure> {
+    /// If there is no recording to read, or it never came to that instant.
+    pub fn snapshot(&self, session: &Session, at: Option<&At>) -> Result<Snapshot, Failure> {
         let home = self.home_of(session)?;
-        recording::snapshot::snapshot(home, session)
+        recording::snapshot::snapshot(&self.truth, home, session, at)
+    }
+
+    /// A span of a session's recording, step by step; with `follow`, until the session is over.
+    ///
+    /// # Errors
+    /// If there is no recording to read, or the session did not exist when the span begins.
+    pub fn replay(&self, session: &Session, span: &Span, follow: bool) -> Result<Replay<'_>, Failure> {
+        Replay::open(&self.truth, self.home_of(session)?, session, span, follow)
     }
 
     /// Lets this terminal show a session and type into it, until one of the two is left.

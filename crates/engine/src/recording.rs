@@ -1,13 +1,17 @@
 //! Reading a recording: as it grows, entry by entry, with whatever is damaged located and passed over.
 
 pub(crate) mod keyframes;
+mod limit;
 pub(crate) mod logs;
+pub(crate) mod replay;
+pub(crate) mod replayed;
 pub(crate) mod snapshot;
+mod tail;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use abide_core::recording::{Entry, HEADER, LONGEST, Next, next, next_at_end};
+use abide_core::recording::{Entry, HEADER, Kind, LONGEST, Next, next, next_at_end};
 
 /// How much is read at once.
 const PIECE: usize = 256 * 1024;
@@ -16,10 +20,10 @@ const PIECE: usize = 256 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found<'a> {
     Entry(Entry<'a>),
-    /// So many bytes at this offset of the file are no entry.
+    /// These bytes at this offset of the file are no entry.
     Damage {
         offset: u64,
-        length: u64,
+        bytes: &'a [u8],
     },
 }
 
@@ -28,10 +32,26 @@ pub enum Found<'a> {
 pub struct Reader {
     file: File,
     buffer: Vec<u8>,
+    /// How much of the buffer has been given.
+    taken: usize,
     /// The file's offset of the buffer's beginning.
     offset: u64,
+    /// What comes next, if it is known.
+    ahead: Option<Ahead>,
     /// Where the last entry that was given begins, and its header.
     behind: Option<(u64, [u8; HEADER])>,
+    /// Nothing is read from here on.
+    limit: u64,
+    /// What is not whole will never be.
+    at_end: bool,
+}
+
+/// What comes next: an entry, or damage; how long it is.
+#[derive(Debug, Clone, Copy)]
+struct Ahead {
+    /// Kind, time and position.
+    entry: Option<(Kind, u64, u64)>,
+    length: usize,
 }
 
 impl Reader {
@@ -41,13 +61,29 @@ impl Reader {
     /// If the file has no such place.
     pub fn new(mut file: File, offset: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(offset))?;
-        Ok(Self { file, buffer: Vec::new(), offset, behind: None })
+        Ok(Self {
+            file,
+            buffer: Vec::new(),
+            taken: 0,
+            offset,
+            ahead: None,
+            behind: None,
+            limit: u64::MAX,
+            at_end: false,
+        })
+    }
+
+    /// Reads nothing from this offset on, whatever is added there.
+    #[must_use]
+    pub const fn limited(mut self, limit: u64) -> Self {
+        self.limit = limit;
+        self
     }
 
     /// The offset behind the last entry that was given.
     #[must_use]
     pub const fn offset(&self) -> u64 {
-        self.offset
+        self.offset + self.taken as u64
     }
 
     /// Where the last entry that was given begins, and its header.
@@ -57,7 +93,31 @@ impl Reader {
 
     /// What was read and is not the whole of an entry yet.
     pub(crate) fn unread(&self) -> &[u8] {
-        &self.buffer
+        &self.buffer[self.taken..]
+    }
+
+    /// What comes next, read if need be; none if there is nothing more for now.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn peek(&mut self) -> io::Result<Option<Found<'_>>> {
+        while !self.look() {
+            if !self.fill()? {
+                return Ok(None);
+            }
+        }
+        Ok(self.found())
+    }
+
+    /// Goes behind what was peeked at.
+    pub(crate) fn pass(&mut self) {
+        if let Some(Ahead { entry, length }) = self.ahead.take() {
+            if entry.is_some() {
+                let begins = self.offset();
+                self.behind = self.unread().first_chunk().map(|header| (begins, *header));
+            }
+            self.taken += length;
+        }
     }
 
     /// Reads the next piece and gives what is whole in it. False if there was nothing to read.
@@ -65,49 +125,69 @@ impl Reader {
     /// # Errors
     /// If the file cannot be read.
     pub fn advance(&mut self, found: &mut impl FnMut(Found<'_>)) -> io::Result<bool> {
-        let held = self.buffer.len();
-        self.buffer.resize(held + PIECE, 0);
-        let got = self.file.read(&mut self.buffer[held..]);
-        self.buffer.truncate(held + *got.as_ref().unwrap_or(&0));
-        let got = got?;
-        self.give(false, found);
-        Ok(got > 0)
+        let any = self.fill()?;
+        while self.look() {
+            if let Some(next) = self.found() {
+                found(next);
+            }
+            self.pass();
+        }
+        Ok(any)
     }
 
     /// Says that nothing will be added: what is not whole is damage.
-    pub fn finish(&mut self, found: &mut impl FnMut(Found<'_>)) {
-        self.give(true, found);
+    pub(crate) const fn finish(&mut self) {
+        self.at_end = true;
     }
 
     /// Gives up the memory that a burst needed.
     pub fn rest(&mut self) {
-        if self.buffer.is_empty() {
-            self.buffer = Vec::new();
+        if self.unread().is_empty() {
+            self.offset += self.taken as u64;
+            (self.buffer, self.taken) = (Vec::new(), 0);
         }
     }
 
-    fn give(&mut self, at_end: bool, found: &mut impl FnMut(Found<'_>)) {
-        let mut taken = 0;
-        while taken < self.buffer.len() {
-            let bytes = &self.buffer[taken..];
-            let look = if at_end { next_at_end(bytes) } else { next(bytes) };
-            let length = match look {
-                Next::Entry(entry, length) => {
-                    self.behind = bytes.first_chunk().map(|header| (self.offset + taken as u64, *header));
-                    found(Found::Entry(entry));
-                    length
+    /// Finds what comes next in what was read. False if it takes more to tell.
+    fn look(&mut self) -> bool {
+        while self.ahead.is_none() {
+            let bytes = self.unread();
+            let next = if self.at_end && !bytes.is_empty() { next_at_end(bytes) } else { next(bytes) };
+            match next {
+                Next::Entry(Entry { kind, time, position, .. }, length) => {
+                    self.ahead = Some(Ahead { entry: Some((kind, time, position)), length });
                 }
-                Next::Other(length) => length,
-                Next::Damage(length) => {
-                    found(Found::Damage { offset: self.offset + taken as u64, length: length as u64 });
-                    length
-                }
-                Next::More(_) => break,
-            };
-            taken += length;
+                Next::Other(length) => self.taken += length,
+                Next::Damage(length) => self.ahead = Some(Ahead { entry: None, length }),
+                Next::More(_) => return false,
+            }
         }
-        self.buffer.drain(..taken);
-        self.offset += taken as u64;
-        debug_assert!(self.buffer.len() <= LONGEST + PIECE + 64, "no entry is longer");
+        true
+    }
+
+    fn found(&self) -> Option<Found<'_>> {
+        let Ahead { entry, length } = self.ahead?;
+        let bytes = &self.unread()[..length];
+        Some(match entry {
+            Some((kind, time, position)) => {
+                Found::Entry(Entry { kind, time, position, payload: &bytes[HEADER..] })
+            }
+            None => Found::Damage { offset: self.offset(), bytes },
+        })
+    }
+
+    /// Reads the next piece. False if there was nothing to read.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.buffer.drain(..self.taken);
+        self.offset += self.taken as u64;
+        self.taken = 0;
+        let held = self.buffer.len();
+        debug_assert!(held <= LONGEST + PIECE + 64, "no entry is longer");
+        let left = self.limit.saturating_sub(self.offset + held as u64);
+        let room = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
+        self.buffer.resize(held + room, 0);
+        let got = self.file.read(&mut self.buffer[held..]);
+        self.buffer.truncate(held + *got.as_ref().unwrap_or(&0));
+        Ok(got? > 0)
     }
 }

@@ -15,6 +15,7 @@ pub mod reuse;
 pub mod running;
 pub mod scene;
 pub mod scratch;
+pub mod tape;
 pub mod terminal;
 pub mod trace;
 
@@ -24,4 +25,5 @@ pub use cgroup::ScratchCgroup;
 pub use observer::{Ending, Observer};
 pub use running::{Ran, Running};
 pub use scratch::{ScratchDir, ScratchHome};
+pub use tape::Tape;
 pub use terminal::Terminal;

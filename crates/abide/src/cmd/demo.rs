@@ -113,7 +113,7 @@ impl Tour {
         let sessions = self.sessions()?;
         let before = sessions.find("agent")?;
         let killed = sessions.kill(&before, &[Target::Host]);
-        let screen = sessions.snapshot(&before)?;
+        let screen = sessions.snapshot(&before, None)?;
         let after = sessions.find("agent")?;
         let generation = after.evidence.helpers.hosted.as_ref().map_or(0, |told| told.body.generation);
         let live = screen.source == Source::Live && screen.screen.visible_text().contains("step 1");
@@ -129,7 +129,7 @@ impl Tour {
         // Its first word on the screen says that the host follows, and so holds the terminal too.
         let worker = sessions.find("worker")?;
         sessions.logs(&worker, true, &mut |shown| !matches!(shown, Shown::Output { .. }))?;
-        sessions.snapshot(&worker)?;
+        sessions.snapshot(&worker, None)?;
         let killed = sessions.kill(&sessions.find("worker")?, &[Target::Guard]);
         let code = self.abide(&["wait", "worker"])?.status.code();
         let outcome = sessions.find("worker")?.verdict.outcome;

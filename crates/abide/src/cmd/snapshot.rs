@@ -77,7 +77,7 @@ impl Verb for Args {
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
-        let snapshot = sessions.snapshot(&session)?;
+        let snapshot = sessions.snapshot(&session, None)?;
         if snapshot.source == Source::ReplayInstead {
             front.output.remark(
                 "abide: the host did not answer within a second; this is replayed from the recording",

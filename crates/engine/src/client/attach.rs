@@ -10,7 +10,7 @@ use abide_core::detach::{DetachKey, Typed, Watch};
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure, admit};
 use abide_core::pane::Pane;
-use abide_core::screen::LONGEST_SIDE;
+use abide_core::screen::{LONGEST_SIDE, Screen};
 use abide_core::status::Column;
 use abide_core::wire::ToClient;
 use abide_sys::poll::{self, Interest};
@@ -21,7 +21,7 @@ use abide_sys::{clock, pty};
 use super::refresh;
 use super::{Client, inside};
 use crate::recording::snapshot::{self, Source};
-use crate::store::{Home, SessionDir};
+use crate::store::Home;
 use crate::truth::{Session, Truth};
 
 /// How to attach.
@@ -81,7 +81,7 @@ pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attachi
     let nobody = |failure: Failure| match truth.of(home, id).verdict.status.has_live_host() {
         true => Err(failure),
         // It ended before its host let us in.
-        false => show_end(own, &open()?).map_err(failed),
+        false => show_end(own, last_screen(truth, home, session)).map_err(failed),
     };
     let (client, heard) = match found {
         Ok(Found::Host(client, heard)) => (client, heard),
@@ -99,8 +99,8 @@ pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attachi
     let raw = Raw::standard_input().map_err(failed)?;
     let mut attached = Attached { client, signals, watch: Watch::new(how.detach_key), terminal };
     let left = attached.show(heard);
-    if let (Ok(Left::Ended), Ok(dir)) = (&left, home.session(id)) {
-        attached.terminal.finish(&dir);
+    if let Ok(Left::Ended) = &left {
+        attached.terminal.finish(last_screen(truth, home, session));
     }
     // The terminal is given back before anything else is said on it.
     attached.terminal.leave();
@@ -109,13 +109,17 @@ pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attachi
 }
 
 /// Shows what a session showed last that is over.
-fn show_end(own: Size, dir: &SessionDir) -> io::Result<Left> {
+fn show_end(own: Size, last: Option<Screen>) -> io::Result<Left> {
     let mut terminal = Terminal::new(own)?;
     let raw = Raw::standard_input()?;
-    terminal.finish(dir);
+    terminal.finish(last);
     terminal.leave();
     drop(raw);
     Ok(Left::Ended)
+}
+
+fn last_screen(truth: &Truth, home: &Home, session: &Session) -> Option<Screen> {
+    Some(snapshot::replayed(truth, home, session, None, Source::Replay).ok()?.screen)
 }
 
 /// What became of waiting for a host.
@@ -191,12 +195,12 @@ impl Terminal {
     }
 
     /// The last picture, where not all of it came while there was a host.
-    fn finish(&mut self, dir: &SessionDir) {
-        if let Ok(last) = snapshot::replay(dir, Source::Replay)
-            && !self.pane.shows(&last.screen)
+    fn finish(&mut self, last: Option<Screen>) {
+        if let Some(last) = last
+            && !self.pane.shows(&last)
         {
-            self.show(|pane| pane.staged(last.screen.size(), false));
-            self.show(|pane| pane.painted(&last.screen.dump(PAINTED)));
+            self.show(|pane| pane.staged(last.size(), false));
+            self.show(|pane| pane.painted(&last.dump(PAINTED)));
             self.show(Pane::refreshed);
         }
     }

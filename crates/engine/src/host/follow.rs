@@ -9,7 +9,7 @@ use abide_core::screen::{Screen, Size, Told};
 use abide_core::wire::CLIENTS;
 
 use crate::recording::keyframes::{Keyframer, Point};
-use crate::recording::snapshot::Replayed;
+use crate::recording::replayed::Replayed;
 use crate::recording::{Found, Reader};
 use crate::spill::Spill;
 use crate::store::SessionDir;
@@ -134,6 +134,7 @@ impl Follow {
                     mind.take_spilt(spill, entry.position, news, answer);
                 }
                 mind.take(&entry, news, answer);
+                mind.replayed.entries += 1;
             }
         };
         let mut any = false;
@@ -195,8 +196,8 @@ impl Mind {
         if bytes.is_empty() {
             return false;
         }
-        let recorded = self.recorded;
-        self.take(&Entry { kind: Kind::Output, time: 0, position: from, payload: &bytes }, news, answer);
+        let (recorded, time) = (self.recorded, self.replayed.time);
+        self.take(&Entry { kind: Kind::Output, time, position: from, payload: &bytes }, news, answer);
         self.recorded = recorded;
         true
     }

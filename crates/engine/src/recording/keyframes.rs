@@ -9,7 +9,7 @@ use abide_core::screen::Screen;
 use abide_sys::disk;
 
 use super::Reader;
-use super::snapshot::Replayed;
+use super::replayed::Replayed;
 use crate::store::SessionDir;
 
 /// How much of the recording stands between two keyframes.
@@ -94,9 +94,10 @@ fn open(file: &File, at: u64, head: &Head, recording: &File) -> Option<Point> {
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, at + HEADER as u64).ok()?;
     let Body { has_terminal, taken, screen } = keyframe::body(&header, &bytes)?;
-    let (screen, position, time) = (Screen::thaw(&screen)?, head.position, head.time);
-    let replayed = Replayed { screen, position, time, has_terminal };
-    Some(Point { offset: head.offset, replayed, taken })
+    let screen = Screen::thaw(&screen)?;
+    let Head { offset, position, time, entries, .. } = *head;
+    let replayed = Replayed { screen, position, time, entries, has_terminal };
+    Some(Point { offset, replayed, taken })
 }
 
 /// Adds keyframes as a recording is followed.
@@ -131,9 +132,9 @@ impl Keyframer {
         let Some((behind_at, behind)) = reader.behind() else {
             return;
         };
-        let Replayed { screen, position, time, has_terminal } = replayed;
-        let head = Head { offset: self.last, position: *position, time: *time, behind, behind_at };
-        let body = Body { has_terminal: *has_terminal, taken: taken.to_vec(), screen: screen.freeze() };
+        let &Replayed { ref screen, position, time, entries, has_terminal } = replayed;
+        let head = Head { offset: self.last, position, time, entries, behind, behind_at };
+        let body = Body { has_terminal, taken: taken.to_vec(), screen: screen.freeze() };
         // One that does not fit is missed: whoever needs it replays from the one before.
         if self.file.is_none() {
             self.file = dir.append_keyframes().ok();

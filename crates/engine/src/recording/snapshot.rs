@@ -3,23 +3,17 @@
 
 use std::os::fd::AsFd;
 
-use abide_core::evidence::frame::body_from_line;
 use abide_core::failure::Failure;
-use abide_core::recording::{Entry, Kind, Start, parse_resize};
-use abide_core::screen::{Notice, Screen, Size};
+use abide_core::instant::{At, Instant, Span};
+use abide_core::screen::Screen;
 use abide_core::wire::ToClient;
 use abide_sys::{clock, poll};
 
+use super::replay::{Gap, Replay, What};
 use crate::client::Client;
-use crate::recording::keyframes::Point;
-use crate::recording::{Found, Reader};
 use crate::store::{Home, SessionDir};
-use crate::truth::Session;
+use crate::truth::{Session, Truth};
 
-/// Lines of scrollback that are kept; older ones are in the recording.
-pub(crate) const SCROLLBACK: usize = 1_000;
-/// Makes a line feed begin a new line.
-const NEW_LINES: &[u8] = b"\x1b[20h";
 /// A host that has not answered by then is not waited for.
 const ANSWER_MS: u64 = 1_000;
 
@@ -29,7 +23,11 @@ pub struct Snapshot {
     pub screen: Screen,
     /// How many bytes of output it stands for.
     pub position: u64,
+    /// The instant of the recording; none of a living host's screen, which is that of now.
+    pub instant: Option<Instant>,
     pub source: Source,
+    /// What was missing in the recording on the way to it.
+    pub gaps: Vec<Gap>,
 }
 
 /// Where a screen comes from.
@@ -41,16 +39,43 @@ pub enum Source {
     ReplayInstead,
 }
 
-pub(crate) fn snapshot(home: &Home, session: &Session) -> Result<Snapshot, Failure> {
-    let id = &session.id;
-    let failed = |e: std::io::Error| Failure::io("read the screen of session", id, &e).about(id.as_str());
-    let open = || home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())));
-    let live = session.verdict.status.has_live_host();
-    if live && let Some(snapshot) = ask(open()?) {
+/// The screen of now, or as it was at an instant.
+pub(crate) fn snapshot(
+    truth: &Truth,
+    home: &Home,
+    session: &Session,
+    at: Option<&At>,
+) -> Result<Snapshot, Failure> {
+    let live = at.is_none() && session.verdict.status.has_live_host();
+    if live
+        && let Ok(dir) = home.session(&session.id)
+        && let Some(snapshot) = ask(dir)
+    {
         return Ok(snapshot);
     }
     let source = if live { Source::ReplayInstead } else { Source::Replay };
-    replay(&open()?, source).map_err(failed)
+    replayed(truth, home, session, at, source)
+}
+
+/// The same, from the recording alone.
+pub(crate) fn replayed(
+    truth: &Truth,
+    home: &Home,
+    session: &Session,
+    at: Option<&At>,
+    source: Source,
+) -> Result<Snapshot, Failure> {
+    let from = at.cloned().unwrap_or(At::Since(u64::MAX));
+    let mut replay = Replay::open(truth, home, session, &Span { from: Some(from), to: None }, false)?;
+    let (instant, gaps) = match replay.next()? {
+        Some(step) => match step.what {
+            What::Begin(gaps) => (step.at, gaps.to_vec()),
+            What::Entry(..) | What::Gap(_) | What::CaughtUp => (step.at, Vec::new()),
+        },
+        None => (Instant::default(), Vec::new()),
+    };
+    let position = instant.position;
+    Ok(Snapshot { screen: replay.into_screen(), position, instant: Some(instant), source, gaps })
 }
 
 fn ask(dir: SessionDir) -> Option<Snapshot> {
@@ -74,73 +99,9 @@ fn ask(dir: SessionDir) -> Option<Snapshot> {
             | ToClient::Refused { .. } => None,
         });
         if let Some((position, frozen)) = answer {
-            return Some(Snapshot { screen: Screen::thaw(&frozen)?, position, source: Source::Live });
+            let screen = Screen::thaw(&frozen)?;
+            let (instant, gaps) = (None, Vec::new());
+            return Some(Snapshot { screen, position, instant, source: Source::Live, gaps });
         }
-    }
-}
-
-pub(crate) fn replay(dir: &SessionDir, source: Source) -> std::io::Result<Snapshot> {
-    let recording = dir.recording()?;
-    let Point { offset, mut replayed, .. } = Point::latest(dir, &recording, |_| true);
-    let mut reader = Reader::new(recording, offset)?;
-    let mut take = |found: Found<'_>| {
-        if let Found::Entry(entry) = found {
-            let _ = replayed.take(&entry);
-        }
-    };
-    while reader.advance(&mut take)? {}
-    reader.finish(&mut take);
-    Ok(Snapshot { screen: replayed.screen, position: replayed.position, source })
-}
-
-/// A screen that is fed a recording, by the host as by anyone else.
-#[derive(Debug)]
-pub(crate) struct Replayed {
-    pub(crate) screen: Screen,
-    pub(crate) position: u64,
-    /// When the last of its output came, in microseconds of boot time.
-    pub(crate) time: u64,
-    /// The program writes to a terminal, which has a size, and not to pipes.
-    pub(crate) has_terminal: bool,
-}
-
-impl Replayed {
-    pub(crate) fn new() -> Self {
-        let screen = Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK);
-        Self { screen, position: 0, time: 0, has_terminal: false }
-    }
-
-    /// Takes the next entry, and gives what the program told beside the screen, at positions of its output.
-    #[must_use = "notices hold the answers that the program waits for"]
-    pub(crate) fn take(&mut self, entry: &Entry<'_>) -> Vec<Notice> {
-        match entry.kind {
-            Kind::Start => {
-                match body_from_line::<Start>(entry.payload).ok().and_then(|start| start.size) {
-                    Some(size) => {
-                        self.screen.resize(size);
-                        self.has_terminal = true;
-                    }
-                    // On pipes nobody puts a carriage return before a line feed.
-                    None => drop(self.screen.feed(NEW_LINES)),
-                }
-            }
-            Kind::Output | Kind::Errors => {
-                let fed = self.screen.fed();
-                let mut notices = self.screen.feed(entry.payload);
-                for notice in &mut notices {
-                    notice.at = entry.position + (notice.at - fed);
-                }
-                self.position = entry.position + entry.payload.len() as u64;
-                self.time = entry.time;
-                return notices;
-            }
-            Kind::Resize => {
-                if let Some(size) = parse_resize(entry.payload) {
-                    self.screen.resize(size);
-                }
-            }
-            Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {}
-        }
-        Vec::new()
     }
 }

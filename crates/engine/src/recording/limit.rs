@@ -1,0 +1,159 @@
+//! Where in a recording an instant is: the recording's own time and numbers for what people and programs name.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use abide_core::evidence::frame::body_from_line;
+use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
+use abide_core::instant::{At, Instant};
+use abide_core::keyframe::Head;
+use abide_core::recording::{Entry, HEADER, Kind, Next, Start, next};
+
+use super::replayed::Replayed;
+use super::{Found, Reader};
+use crate::find;
+use crate::truth::Session;
+
+/// The first entry is not longer.
+const START: usize = 4096;
+
+pub(super) fn failed(id: &SessionId, error: &io::Error) -> Failure {
+    Failure::io("read the recording of session", id, error).about(id.as_str())
+}
+
+pub(super) fn read_start(recording: &File) -> Option<Start> {
+    let mut bytes = vec![0; HEADER + START];
+    let length = recording.read_at(&mut bytes, 0).ok()?;
+    match next(&bytes[..length]) {
+        Next::Entry(Entry { kind: Kind::Start, payload, .. }, _) => body_from_line(payload).ok(),
+        Next::Entry(..) | Next::Other(_) | Next::Damage(_) | Next::More(_) => None,
+    }
+}
+
+/// Turns the recording's own time into that of people.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    /// When the recording began: in ms of wall time, and in microseconds of boot time.
+    wall_ms: i64,
+    boot_us: u64,
+}
+
+impl Clock {
+    /// The first entry says it; else the launch was at about the same time.
+    pub(super) fn of(start: Option<&Start>, session: &Session) -> Self {
+        let launched = || session.evidence.beginning.launched.as_ref().map(|told| told.at);
+        match (start, launched()) {
+            (Some(start), _) => Self { wall_ms: start.wall_ms, boot_us: start.boot_us },
+            (None, Some(at)) => Self { wall_ms: at.wall, boot_us: at.boot.saturating_mul(1000) },
+            (None, None) => Self { wall_ms: 0, boot_us: 0 },
+        }
+    }
+
+    pub(super) fn instant(self, replayed: &Replayed) -> Instant {
+        let micros = replayed.time.saturating_sub(self.boot_us);
+        let wall = self.wall_ms.saturating_add(i64::try_from(micros / 1000).unwrap_or(i64::MAX));
+        Instant { entry: replayed.entries, position: replayed.position, micros, wall }
+    }
+
+    pub(super) fn limit(self, at: &At, session: &Session, recording: &File) -> Result<Limit, Failure> {
+        Ok(match at {
+            At::Wall(wall) => match u64::try_from(wall.saturating_sub(self.wall_ms)) {
+                // All that came within that very millisecond.
+                Ok(ms) => {
+                    Limit::Time(self.boot_us.saturating_add(ms.saturating_mul(1000)).saturating_add(999))
+                }
+                Err(_) => return Err(find::not_yet(session)),
+            },
+            At::Since(micros) => Limit::Time(self.boot_us.saturating_add(*micros)),
+            At::Position(position) => Limit::Position(*position),
+            At::Entry(entry) => Limit::Entry(*entry),
+            At::Mark(name) => {
+                let found = find_mark(recording, name).map_err(|error| failed(&session.id, &error))?;
+                Limit::Entry(found.ok_or_else(|| no_mark(session, name))?)
+            }
+        })
+    }
+}
+
+/// Up to where a recording is taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// No further than the entry that every recording begins with.
+    Start,
+    Time(u64),
+    Position(u64),
+    Entry(u64),
+    None,
+}
+
+impl Limit {
+    /// How much of this entry's payload is within it, if anything of it is; so many entries came before.
+    pub(super) fn admits(self, entry: &Entry<'_>, entries: u64) -> Option<usize> {
+        let whole = entry.payload.len();
+        let admitted = match self {
+            Self::Start => entry.kind == Kind::Start,
+            Self::Time(time) => entry.time <= time,
+            Self::Entry(limit) => entries < limit,
+            Self::None => true,
+            Self::Position(limit) => match entry.kind {
+                Kind::Output | Kind::Errors => {
+                    let left = limit.checked_sub(entry.position).filter(|left| *left > 0)?;
+                    return Some(usize::try_from(left).map_or(whole, |left| left.min(whole)));
+                }
+                Kind::Start
+                | Kind::Input
+                | Kind::Hidden
+                | Kind::Answer
+                | Kind::Resize
+                | Kind::Mark
+                | Kind::Cut => entry.position <= limit,
+            },
+        };
+        admitted.then_some(whole)
+    }
+
+    pub(super) const fn admits_keyframe(self, head: &Head) -> bool {
+        match self {
+            Self::Start => false,
+            Self::Time(time) => head.time <= time,
+            Self::Position(position) => head.position <= position,
+            Self::Entry(entry) => head.entries <= entry,
+            Self::None => true,
+        }
+    }
+
+    /// Whether a recording that ends here comes to it: a time that comes after the end finds the last screen.
+    pub(super) const fn is_reached(self, replayed: &Replayed) -> bool {
+        match self {
+            Self::Position(position) => position <= replayed.position,
+            Self::Entry(entry) => entry <= replayed.entries,
+            Self::Start | Self::Time(_) | Self::None => true,
+        }
+    }
+}
+
+/// The number of the entry that last set a mark of this name.
+fn find_mark(recording: &File, name: &str) -> io::Result<Option<u64>> {
+    let mut reader = Reader::new(recording.try_clone()?, 0)?.limited(recording.metadata()?.len());
+    let (mut entries, mut found) = (0, None);
+    while let Some(next) = reader.peek()? {
+        if let Found::Entry(entry) = next {
+            entries += 1;
+            if entry.kind == Kind::Mark && entry.payload == name.as_bytes() {
+                found = Some(entries);
+            }
+        }
+        reader.pass();
+    }
+    Ok(found)
+}
+
+fn no_mark(session: &Session, name: &str) -> Failure {
+    let id = &session.id;
+    Failure::new(Code::BadTime, format!("session {id} has no mark `{name}`"))
+        .hint(format!("`abide marks {id}` lists the marks it has"))
+        .about(id.as_str())
+        .in_status(session.verdict.status)
+}

@@ -1,0 +1,307 @@
+//! A recording again, step by step: the screen at the beginning of a span, from the last keyframe before it, then each
+//! entry with the screen that it makes. Finished, torn, damaged or growing: what is missing is told where it is missing.
+
+use std::io;
+use std::ops::Range;
+
+use abide_core::failure::{Code, Failure};
+use abide_core::instant::{At, Instant, Span};
+use abide_core::keyframe::Head;
+use abide_core::recording::{Entry, HEADER, Kind, is_written_again};
+use abide_core::screen::{Notice, Screen};
+
+use super::keyframes::Point;
+use super::limit::{Clock, Limit, failed, read_start};
+use super::replayed::Replayed;
+use super::tail::{News, Tail};
+use super::{Found, Reader};
+use crate::store::Home;
+use crate::truth::{Session, Truth};
+
+/// One step of a replay: where it is, and the screen as it stands there.
+#[derive(Debug)]
+pub struct Step<'a> {
+    pub at: Instant,
+    pub screen: &'a Screen,
+    pub what: What<'a>,
+}
+
+/// What a step is.
+#[derive(Debug)]
+pub enum What<'a> {
+    /// Here the span begins. What was missing on the way from the last keyframe to here.
+    Begin(&'a [Gap]),
+    /// An entry of the span, and what the program told its terminal with it. A span that begins or ends within the
+    /// output of an entry has the part that is in it.
+    Entry(Entry<'a>, &'a [Notice]),
+    Gap(Gap),
+    /// All that was there when the question came has been given; what follows is new.
+    CaughtUp,
+}
+
+/// Something that is missing in a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gap {
+    /// So many bytes of the file cannot be read.
+    Damage { offset: u64, length: u64 },
+    /// Output was not recorded here: how many bytes, and why.
+    Cut(String),
+}
+
+/// A recording that is replayed.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    reader: Reader,
+    tail: Tail<'a>,
+    replayed: Replayed,
+    clock: Clock,
+    from: Limit,
+    to: Limit,
+    begun: bool,
+    keeps_screen: bool,
+    /// What of the entry ahead is given now, and how much of it was taken in.
+    piece: Range<usize>,
+    given: bool,
+    notices: Vec<Notice>,
+    gaps: Vec<Gap>,
+    /// A place that could not be read, until what follows tells whether anything is missing there.
+    damage: Option<Damage>,
+}
+
+/// What an attempt to go on came to.
+enum Taken {
+    Entry,
+    Gap(Gap),
+    /// The next entry is behind the limit.
+    Beyond,
+    /// There is nothing more to read for now.
+    Nothing,
+}
+
+impl<'a> Replay<'a> {
+    pub(crate) fn open(
+        truth: &'a Truth,
+        home: &'a Home,
+        session: &Session,
+        span: &Span,
+        follow: bool,
+    ) -> Result<Self, Failure> {
+        let id = &session.id;
+        let failed = |e: io::Error| failed(id, &e);
+        let dir = home.session(id).map_err(|untrusted| failed(io::Error::other(untrusted.says())))?;
+        // Before anything is read: what is shown from now on rings.
+        let tail = Tail::of(truth, home, session, follow).map_err(failed)?;
+        let recording = dir.recording().map_err(failed)?;
+        let start = read_start(&recording);
+        let clock = Clock::of(start.as_ref(), session);
+        let limit = |at: &At| clock.limit(at, session, &recording);
+        let from = span.from.as_ref().map(limit).transpose()?.unwrap_or(Limit::Start);
+        let to = span.to.as_ref().map(limit).transpose()?.unwrap_or(Limit::None);
+        let wanted = |head: &Head| from.admits_keyframe(head);
+        let Point { offset, mut replayed, .. } = Point::latest(&dir, &recording, wanted);
+        if start.is_none() && offset == 0 {
+            // What it would have said is in the evidence too.
+            replayed.start(session.evidence.beginning.launched.as_ref().and_then(|told| told.body.size));
+        }
+        let length = if follow { u64::MAX } else { recording.metadata().map_err(failed)?.len() };
+        Ok(Self {
+            reader: Reader::new(recording, offset).map_err(failed)?.limited(length),
+            tail,
+            replayed,
+            clock,
+            from,
+            to,
+            begun: false,
+            keeps_screen: true,
+            piece: 0..0,
+            given: false,
+            notices: Vec::new(),
+            gaps: Vec::new(),
+            damage: None,
+        })
+    }
+
+    /// From the span's beginning on, the screen is not kept: for who wants the entries alone.
+    #[must_use]
+    pub const fn without_screen(mut self) -> Self {
+        self.keeps_screen = false;
+        self
+    }
+
+    /// The screen as it stands.
+    #[must_use]
+    pub fn into_screen(self) -> Screen {
+        self.replayed.screen
+    }
+
+    /// The next step; none behind the last. The first one is always the beginning.
+    ///
+    /// # Errors
+    /// If the recording cannot be read, or never comes to where the span is to begin.
+    #[expect(clippy::should_implement_trait, reason = "what it gives is borrowed from it")]
+    pub fn next(&mut self) -> Result<Option<Step<'_>>, Failure> {
+        let stepped = if self.begun { self.step() } else { self.begin() };
+        let stepped = stepped.map_err(|error| failed(self.tail.session(), &error))?;
+        let what = match stepped {
+            Stepped::Begun => What::Begin(&self.gaps),
+            Stepped::Entry => match self.reader.peek() {
+                Ok(Some(Found::Entry(whole))) => {
+                    let position = whole.position + self.piece.start as u64;
+                    let payload = &whole.payload[self.piece.clone()];
+                    What::Entry(Entry { position, payload, ..whole }, &self.notices)
+                }
+                Ok(_) | Err(_) => return Ok(None),
+            },
+            Stepped::Gap(gap) => What::Gap(gap),
+            Stepped::CaughtUp => What::CaughtUp,
+            Stepped::Short => return Err(self.too_short()),
+            Stepped::End => return Ok(None),
+        };
+        let at = self.clock.instant(&self.replayed);
+        Ok(Some(Step { at, screen: &self.replayed.screen, what }))
+    }
+
+    /// Goes to where the span begins.
+    fn begin(&mut self) -> io::Result<Stepped> {
+        let kept = std::mem::replace(&mut self.keeps_screen, true);
+        loop {
+            match self.take(self.from)? {
+                Taken::Entry => {}
+                Taken::Gap(gap) => self.gaps.push(gap),
+                Taken::Beyond => break,
+                Taken::Nothing => match self.tail.more(&mut self.reader) {
+                    Some(_) => {}
+                    None if self.from.is_reached(&self.replayed) => break,
+                    None => return Ok(Stepped::Short),
+                },
+            }
+        }
+        self.keeps_screen = kept;
+        self.begun = true;
+        Ok(Stepped::Begun)
+    }
+
+    fn step(&mut self) -> io::Result<Stepped> {
+        loop {
+            match self.take(self.to)? {
+                Taken::Entry => return Ok(Stepped::Entry),
+                Taken::Gap(gap) => return Ok(Stepped::Gap(gap)),
+                Taken::Beyond => return Ok(Stepped::End),
+                Taken::Nothing => match self.tail.more(&mut self.reader) {
+                    Some(News::CaughtUp) => return Ok(Stepped::CaughtUp),
+                    Some(News::Perhaps) => {}
+                    None => return Ok(Stepped::End),
+                },
+            }
+        }
+    }
+
+    /// Takes in the next entry, or as much of it as the limit admits.
+    fn take(&mut self, limit: Limit) -> io::Result<Taken> {
+        if std::mem::take(&mut self.given) {
+            self.reader.pass();
+            self.piece = 0..0;
+        }
+        loop {
+            let Some(found) = self.reader.peek()? else {
+                let last = if self.tail.is_read() { self.damage.take() } else { None };
+                return Ok(last.map_or(Taken::Nothing, Damage::told));
+            };
+            let entry = match found {
+                Found::Entry(entry) => entry,
+                Found::Damage { offset, bytes } => {
+                    let apart = Damage::add(&mut self.damage, offset, bytes);
+                    self.reader.pass();
+                    match apart {
+                        Some(apart) => return Ok(apart.told()),
+                        None => continue,
+                    }
+                }
+            };
+            let again = |damage: &Damage| {
+                entry.position == self.replayed.position && is_written_again(&damage.beginning, &entry)
+            };
+            if let Some(damage) = self.damage.take().filter(|damage| !again(damage)) {
+                return Ok(damage.told());
+            }
+            let begin = self.piece.end;
+            let end = match limit.admits(&entry, self.replayed.entries) {
+                Some(end) if end > begin || entry.payload.is_empty() => end,
+                Some(_) | None => return Ok(Taken::Beyond),
+            };
+            let position = entry.position + begin as u64;
+            let part = Entry { position, payload: &entry.payload[begin..end], ..entry };
+            self.notices = if self.keeps_screen {
+                self.replayed.take(&part)
+            } else {
+                self.replayed.pass(&part);
+                Vec::new()
+            };
+            self.given = end == entry.payload.len();
+            self.replayed.entries += u64::from(self.given);
+            self.piece = begin..end;
+            return Ok(match entry.kind {
+                Kind::Cut => Taken::Gap(Gap::Cut(String::from_utf8_lossy(entry.payload).into_owned())),
+                Kind::Start
+                | Kind::Output
+                | Kind::Errors
+                | Kind::Input
+                | Kind::Hidden
+                | Kind::Answer
+                | Kind::Resize
+                | Kind::Mark => Taken::Entry,
+            });
+        }
+    }
+
+    fn too_short(&self) -> Failure {
+        let Replayed { position, entries, .. } = self.replayed;
+        let id = self.tail.session();
+        Failure::new(
+            Code::BadTime,
+            format!("the recording of session {id} has {entries} entries with {position} bytes of output"),
+        )
+        .hint(format!("`abide snapshot {id}` shows its last screen"))
+        .about(id.as_str())
+    }
+}
+
+/// A place that could not be read.
+#[derive(Debug)]
+struct Damage {
+    offset: u64,
+    length: u64,
+    /// Its first bytes, as many as tell what it was.
+    beginning: Vec<u8>,
+}
+
+impl Damage {
+    /// Adds to damage that was found; gives the one before if these bytes do not follow it.
+    fn add(known: &mut Option<Self>, offset: u64, bytes: &[u8]) -> Option<Self> {
+        match known {
+            Some(known) if known.offset + known.length == offset => {
+                known.length += bytes.len() as u64;
+                None
+            }
+            Some(_) | None => {
+                let beginning = bytes[..bytes.len().min(HEADER + 1)].to_vec();
+                known.replace(Self { offset, length: bytes.len() as u64, beginning })
+            }
+        }
+    }
+
+    fn told(self) -> Taken {
+        Taken::Gap(Gap::Damage { offset: self.offset, length: self.length })
+    }
+}
+
+/// What a step came to.
+enum Stepped {
+    Begun,
+    Entry,
+    Gap(Gap),
+    CaughtUp,
+    /// The recording ends before the span begins.
+    Short,
+    End,
+}

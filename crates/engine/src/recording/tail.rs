@@ -1,0 +1,129 @@
+//! The end of a recording that is read: it may grow, and then whoever serves the session rings; once nobody writes any
+//! more, what is not whole there never will be.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use abide_core::evidence::Size;
+use abide_core::id::SessionId;
+use abide_core::wire::ToClient;
+use abide_sys::poll;
+
+use super::Reader;
+use crate::client::Client;
+use crate::store::{Home, SessionDir};
+use crate::truth::{Session, Truth};
+
+/// Everything is looked at again after this long, whatever was or was not heard.
+const RESCAN_MS: u64 = 1_000;
+
+/// The end of a session's recording.
+#[derive(Debug)]
+pub(super) struct Tail<'a> {
+    truth: &'a Truth,
+    home: &'a Home,
+    id: SessionId,
+    growth: Growth,
+    bell: Option<Bell>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    /// It may grow; whether all there was has been told.
+    Growing {
+        caught_up: bool,
+    },
+    /// What is there now is all, and whether an entry that is not whole is damage.
+    Ended {
+        torn: bool,
+    },
+    Read,
+}
+
+/// What may have changed there.
+pub(super) enum News {
+    /// All that was there has been read; from now on it is waited for.
+    CaughtUp,
+    Perhaps,
+}
+
+impl<'a> Tail<'a> {
+    pub(super) fn of(truth: &'a Truth, home: &'a Home, session: &Session, follow: bool) -> io::Result<Self> {
+        let id = session.id.clone();
+        let bell = match follow {
+            true => {
+                let dir = home.session(&id).map_err(|untrusted| io::Error::other(untrusted.says()))?;
+                Some(Bell::new(dir, session.size())?)
+            }
+            false => None,
+        };
+        let written = session.seen.guard.is_alive() || session.seen.host.is_alive();
+        let torn = session.is_over() || !written;
+        let growth = if follow { Growth::Growing { caught_up: false } } else { Growth::Ended { torn } };
+        Ok(Self { truth, home, id, growth, bell })
+    }
+
+    pub(super) const fn session(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Nothing is left to read, and nothing will come.
+    pub(super) fn is_read(&self) -> bool {
+        self.growth == Growth::Read
+    }
+
+    /// What there is to do where all was read that is there; none if nothing will come.
+    pub(super) fn more(&mut self, reader: &mut Reader) -> Option<News> {
+        match self.growth {
+            Growth::Read => return None,
+            Growth::Ended { torn } => {
+                self.growth = Growth::Read;
+                if torn {
+                    reader.finish();
+                }
+            }
+            Growth::Growing { caught_up: false } => {
+                self.growth = Growth::Growing { caught_up: true };
+                return Some(News::CaughtUp);
+            }
+            // Asked before reading: what was written before the end is read after it.
+            Growth::Growing { caught_up: true } if self.truth.of(self.home, &self.id).is_over() => {
+                self.growth = Growth::Ended { torn: true };
+            }
+            Growth::Growing { caught_up: true } => {
+                if let Some(bell) = &mut self.bell {
+                    bell.wait();
+                }
+            }
+        }
+        Some(News::Perhaps)
+    }
+}
+
+/// Whoever serves the session, heard whenever it shows something.
+#[derive(Debug)]
+struct Bell(Option<Client>);
+
+impl Bell {
+    fn new(dir: SessionDir, size: Size) -> io::Result<Self> {
+        let mut client = Client::connect(dir).ok();
+        if let Some(client) = &mut client {
+            client.attach(size, true)?;
+        }
+        Ok(Self(client))
+    }
+
+    fn wait(&mut self) {
+        let Some(client) = &mut self.0 else {
+            let _ = poll::readable(&[], Some(RESCAN_MS));
+            return;
+        };
+        let _ = poll::readable(&[client.as_fd()], Some(RESCAN_MS));
+        match client.hear() {
+            Ok(heard) if !heard.contains(&ToClient::Ended) => {}
+            // The next host is attached to as this one was, if there is one.
+            Ok(_) | Err(_) if client.come_back().is_ok() => {}
+            Ok(_) | Err(_) => self.0 = None,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! A recording is shown again as it was, from anywhere to anywhere, whatever is missing in it.
+
+use abide_core::evidence::How;
+use abide_core::failure::{Code, Failure};
+use abide_core::instant::{At, Instant, Span};
+use abide_core::recording::Kind;
+use abide_engine::{Gap, Session, Sessions, Snapshot, What};
+use abide_testkit::scene::{Scene, dead};
+use abide_testkit::tape::WALL_MS;
+use abide_testkit::{ScratchHome, Tape};
+
+const ID: &str = "recorded";
+
+/// A session that is over, with a recording.
+struct Recorded {
+    sessions: Sessions,
+    session: Session,
+    _home: ScratchHome,
+}
+
+impl Recorded {
+    fn new(tape: &Tape) -> Self {
+        let home = ScratchHome::new();
+        let gone = dead();
+        let scene = Scene::new(&home.path(), ID).served(&gone, &gone, &gone).ended(How::Exited { code: 0 });
+        tape.put(scene.dir());
+        let sessions = Sessions::open(&home.path()).expect("the home is ours");
+        let session = sessions.find(ID).expect("it is there");
+        Self { sessions, session, _home: home }
+    }
+
+    fn at(&self, at: At) -> Result<Snapshot, Failure> {
+        self.sessions.snapshot(&self.session, Some(&at))
+    }
+
+    /// What the screen showed at an instant: the text of its first row.
+    fn row(&self, at: At) -> String {
+        self.at(at).expect("there is such an instant").screen.view().row_text(0)
+    }
+
+    /// Every step of a span: what it is, and the first row as it stands after it.
+    fn steps(&self, from: Option<At>, to: Option<At>) -> Vec<String> {
+        let span = Span { from, to };
+        let mut replay = self.sessions.replay(&self.session, &span, false).expect("there is a recording");
+        let mut steps = Vec::new();
+        while let Some(step) = replay.next().expect("it can be read") {
+            let what = match step.what {
+                What::Begin(gaps) => format!("begin {}", gaps.len()),
+                What::Entry(entry, _) if entry.kind == Kind::Output => {
+                    format!("output {:?}", String::from_utf8_lossy(entry.payload))
+                }
+                What::Entry(entry, _) => format!("{:?}", entry.kind),
+                What::Gap(gap) => format!("{gap:?}"),
+                What::CaughtUp => "caught up".to_owned(),
+            };
+            steps.push(format!("#{} {what} -> {}", step.at.entry, step.screen.view().row_text(0)));
+        }
+        steps
+    }
+}
+
+fn tape() -> Tape {
+    Tape::new(20, 4)
+        .at(1_000_000)
+        .output("one ")
+        .at(2_000_000)
+        .typed("x")
+        .mark("here")
+        .output("two ")
+        .at(2_500_000)
+        .resize(30, 5)
+        .at(3_000_000)
+        .output("three")
+}
+
+#[test]
+fn an_instant_is_found_by_its_time_its_position_its_entry_and_its_mark() {
+    let recorded = Recorded::new(&tape());
+    for (at, row) in [
+        (At::Since(0), ""),
+        (At::Since(999_999), ""),
+        (At::Since(1_000_000), "one"),
+        (At::Wall(WALL_MS + 1_000), "one"),
+        (At::Wall(WALL_MS + 1_999), "one"),
+        (At::Wall(WALL_MS + 2_000), "one two"),
+        (At::Since(u64::MAX), "one two three"),
+        (At::Position(0), ""),
+        (At::Position(2), "on"),
+        (At::Position(4), "one"),
+        (At::Position(5), "one t"),
+        (At::Position(13), "one two three"),
+        (At::Entry(0), ""),
+        (At::Entry(2), "one"),
+        (At::Entry(4), "one"),
+        (At::Entry(5), "one two"),
+        (At::Entry(7), "one two three"),
+        (At::Mark("here".into()), "one"),
+    ] {
+        assert_eq!(recorded.row(at.clone()), row, "{at:?}");
+    }
+    let seen = recorded.at(At::Mark("here".into())).expect("it is there");
+    let wall = WALL_MS + 2_000;
+    assert_eq!(seen.instant, Some(Instant { entry: 4, position: 4, micros: 2_000_000, wall }));
+}
+
+#[test]
+fn between_two_bytes_of_output_everything_that_came_there_counts() {
+    let recorded = Recorded::new(&tape());
+    let cols = |at| recorded.at(at).expect("it is there").screen.size().cols;
+    assert_eq!(cols(At::Position(7)), 20, "before the last byte that came before the resize");
+    assert_eq!(cols(At::Position(8)), 30);
+    assert_eq!(cols(At::Since(2_499_999)), 20);
+}
+
+#[test]
+fn an_instant_that_never_was_is_refused_with_a_way_out() {
+    let recorded = Recorded::new(&tape());
+    for at in [At::Wall(WALL_MS - 1), At::Position(14), At::Entry(8), At::Mark("there".into())] {
+        let failure = recorded.at(at.clone()).expect_err("there is no such instant");
+        assert_eq!(failure.code, Code::BadTime, "{at:?}");
+        assert_eq!(failure.session.as_deref(), Some(ID));
+        assert!(failure.hint.is_some_and(|hint| hint.contains("abide ")), "{at:?}");
+    }
+}
+
+#[test]
+fn a_span_has_its_entries_in_order_each_with_the_screen_it_makes() {
+    let recorded = Recorded::new(&tape());
+    assert_eq!(
+        recorded.steps(None, None),
+        [
+            "#1 begin 0 -> ",
+            "#2 output \"one \" -> one",
+            "#3 Input -> one",
+            "#4 Mark -> one",
+            "#5 output \"two \" -> one two",
+            "#6 Resize -> one two",
+            "#7 output \"three\" -> one two three",
+        ]
+    );
+    assert_eq!(
+        recorded.steps(Some(At::Position(2)), Some(At::Position(6))),
+        [
+            "#1 begin 0 -> on",
+            "#2 output \"e \" -> one",
+            "#3 Input -> one",
+            "#4 Mark -> one",
+            "#4 output \"tw\" -> one tw"
+        ]
+    );
+    assert_eq!(
+        recorded.steps(Some(At::Mark("here".into())), Some(At::Since(2_600_000))),
+        ["#4 begin 0 -> one", "#5 output \"two \" -> one two", "#6 Resize -> one two"]
+    );
+}
+
+#[test]
+fn damage_is_located_where_it_is_and_everything_else_is_shown() {
+    let recorded = Recorded::new(&tape().damaged(5).cut(9).output("!").torn(1));
+    let steps = recorded.steps(None, None);
+    let damage = steps.iter().filter(|step| step.contains("Damage")).count();
+    assert_eq!(damage, 2, "{steps:?}");
+    assert!(steps[4].contains("Damage") && steps[5].starts_with("#5 Resize"), "{steps:?}");
+    assert!(steps.iter().any(|step| step.contains("Cut(\"9 no room\")")), "{steps:?}");
+    let last = recorded.sessions.snapshot(&recorded.session, None).expect("a screen");
+    assert_eq!(last.screen.view().row_text(0), "one three");
+    assert_eq!(last.gaps.len(), 3, "{:?}", last.gaps);
+    assert!(recorded.at(At::Since(1_500_000)).expect("a screen").gaps.is_empty(), "nothing is missing there");
+}
+
+#[test]
+fn where_the_first_entry_is_damaged_the_evidence_says_what_it_would_have_said() {
+    let recorded = Recorded::new(&tape().damaged(1));
+    let seen = recorded.at(At::Position(4)).expect("a screen");
+    assert_eq!(seen.screen.size().cols, 80, "as it was launched");
+    assert_eq!(seen.gaps.len(), 1);
+    assert!(matches!(seen.gaps[0], Gap::Damage { offset: 0, .. }));
+}
