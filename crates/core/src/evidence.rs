@@ -178,20 +178,37 @@ pub struct Launched {
     /// The process at the gate, which becomes the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Identity>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
     /// The adapter that the command belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What was handed to the program as its input; none for a terminal, or for nothing to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
+    #[serde(default, skip_serializing_if = "Terms::is_usual")]
+    pub terms: Terms,
+}
+
+/// What was asked for with a launch, beside the program itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Terms {
+    /// The session is to be ended after this long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
     /// The session is to be removed once it is over and its outcome is on record.
     #[serde(default, skip_serializing_if = "is_false")]
     pub remove: bool,
-    /// All that was known before the exec was on the disk before it.
+    /// All that was known before the exec was to be on the disk before it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub durable: bool,
+    /// The recording is cut when it takes so many bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_bytes: Option<u64>,
+}
+
+impl Terms {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A terminal's size in cells.

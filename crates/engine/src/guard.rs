@@ -240,6 +240,7 @@ impl Keeper {
             Effect::CountTree => self.nobody_left().then_some(Input::TreeEmpty),
             Effect::Drain => {
                 self.read(READS_TO_DRAIN);
+                self.recorder.finish();
                 self.note(Body::Drained(Drained { bytes: self.recorder.position() }));
                 Some(Input::Drained)
             }

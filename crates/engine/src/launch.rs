@@ -11,7 +11,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use abide_core::evidence::frame::body_to_line;
-use abide_core::evidence::{Launched, Size};
+use abide_core::evidence::{Launched, Size, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::{SessionId, SessionName};
 use abide_sys::clock;
@@ -32,13 +32,9 @@ pub struct Request {
     pub labels: BTreeMap<String, String>,
     /// The terminal's size; none for pipes instead of a terminal.
     pub size: Option<Size>,
-    pub timeout_ms: Option<u64>,
     /// Where a program on pipes reads from.
     pub input: Input,
-    /// Remove the session once it is over and its outcome is on record.
-    pub remove: bool,
-    /// Have all that is known on the disk before the program runs.
-    pub durable: bool,
+    pub terms: Terms,
 }
 
 /// What a program on pipes reads from.
@@ -62,7 +58,7 @@ pub(crate) fn launch(truth: &Truth, home: &Home, request: Request) -> Result<Ses
     let id = new_id()?;
     let input = open_input(request.input).map_err(|e| Failure::io("hand over", &"standard input", &e))?;
     let launched = Launched { stdin: kind_of(request.input, &input), ..describe(truth, &id, &request) };
-    if request.durable {
+    if request.terms.durable {
         home.flush()
             .map_err(|e| Failure::io("flush", &home.path().display(), &e).hint("nothing was started"))?;
     }
@@ -194,11 +190,9 @@ fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
         size: request.size,
         launcher: truth.identify(std::process::id()).ok(),
         program: None,
-        timeout_ms: request.timeout_ms,
         agent: None,
         stdin: None,
-        remove: request.remove,
-        durable: request.durable,
+        terms: request.terms,
     }
 }
 

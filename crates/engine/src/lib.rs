@@ -32,6 +32,7 @@ pub use abide_sys::signal as signals;
 pub use act::collect::{Collected, Limits};
 pub use act::drill::Target;
 pub use act::leftover::Owner;
+pub use act::pack::PackedOne;
 pub use act::seal::Sealing;
 pub use act::upgrade::{Became, Upgraded};
 pub use client::attach::{Attaching, Left};
@@ -44,7 +45,7 @@ pub use recording::snapshot::{Snapshot, Source};
 pub use truth::{Features, Session, Truth};
 pub use wait::{Until, Waiting};
 
-use act::{collect, drill, leftover, seal, stop, upgrade};
+use act::{collect, drill, leftover, pack, seal, stop, upgrade};
 use store::Home;
 
 /// If this process was started to serve a session, does so, and says whether it could. Before anything else:
@@ -183,6 +184,16 @@ impl Sessions {
         let mut collected = collect::collect(&self.truth, home, self.list()?, limits, dry);
         collected.extend(leftover::clear(&self.truth, home, dry)?);
         Ok(collected)
+    }
+
+    /// Packs the recordings of sessions that ended longer ago than this; with `dry`, only says which.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn pack(&self, older_ms: u64, dry: bool) -> Result<Vec<PackedOne>, Failure> {
+        let sessions = self.list()?;
+        let pack = |home| pack::pack_older(&self.truth, home, &sessions, older_ms, dry);
+        Ok(self.home.as_ref().map_or_else(Vec::new, pack))
     }
 
     /// What killed launches and removals left behind, by the names of the directories, and whose each is.
@@ -333,8 +344,8 @@ impl Sessions {
     #[must_use]
     pub fn recording(&self, id: &SessionId) -> Option<Recording> {
         let home = self.home.as_ref()?;
-        let bytes = home.session(id).ok()?.recording_bytes()?;
-        Some(Recording { path: home.recording_path(id), bytes })
+        let (name, bytes) = home.session(id).ok()?.recording_file()?;
+        Some(Recording { path: home.session_path(id.as_str()).join(name), bytes })
     }
 
     /// What the session's host says of it; none unless that host is alive.

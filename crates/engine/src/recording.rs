@@ -1,17 +1,22 @@
 //! Reading a recording: as it grows, entry by entry, with whatever is damaged located and passed over.
 
+pub(crate) mod file;
 pub(crate) mod keyframes;
 mod limit;
 pub(crate) mod logs;
+pub(crate) mod packed;
 pub(crate) mod replay;
 pub(crate) mod replayed;
 pub(crate) mod snapshot;
 mod tail;
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::os::unix::fs::FileExt;
 
 use abide_core::recording::{Entry, HEADER, Kind, LONGEST, Next, next, next_at_end};
+
+use file::RecordingFile;
 
 /// How much is read at once.
 const PIECE: usize = 256 * 1024;
@@ -30,7 +35,7 @@ pub enum Found<'a> {
 /// Follows a recording from some offset on.
 #[derive(Debug)]
 pub struct Reader {
-    file: File,
+    file: RecordingFile,
     buffer: Vec<u8>,
     /// How much of the buffer has been given.
     taken: usize,
@@ -56,13 +61,10 @@ struct Ahead {
 
 impl Reader {
     /// Reads from an offset at which an entry begins.
-    ///
-    /// # Errors
-    /// If the file has no such place.
-    pub fn new(mut file: File, offset: u64) -> io::Result<Self> {
-        file.seek(SeekFrom::Start(offset))?;
-        Ok(Self {
-            file,
+    #[must_use]
+    pub fn new(file: impl Into<RecordingFile>, offset: u64) -> Self {
+        Self {
+            file: file.into(),
             buffer: Vec::new(),
             taken: 0,
             offset,
@@ -70,7 +72,7 @@ impl Reader {
             behind: None,
             limit: u64::MAX,
             at_end: false,
-        })
+        }
     }
 
     /// Reads nothing from this offset on, whatever is added there.
@@ -186,8 +188,23 @@ impl Reader {
         let left = self.limit.saturating_sub(self.offset + held as u64);
         let room = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
         self.buffer.resize(held + room, 0);
-        let got = self.file.read(&mut self.buffer[held..]);
+        let got = self.file.read_at(&mut self.buffer[held..], self.offset + held as u64);
         self.buffer.truncate(held + *got.as_ref().unwrap_or(&0));
         Ok(got? > 0)
+    }
+}
+
+/// How much is searched at once for the next mark after damage.
+const SEARCHED: usize = 64 * 1024;
+
+/// Where something with this mark may begin, at this place of the file or behind it.
+fn next_mark(file: &File, mark: [u8; 4], mut from: u64) -> Option<u64> {
+    let mut piece = vec![0; SEARCHED];
+    loop {
+        let got = file.read_at(&mut piece, from).ok().filter(|&got| got >= mark.len())?;
+        if let Some(at) = piece[..got].windows(mark.len()).position(|window| window == mark) {
+            return Some(from + at as u64);
+        }
+        from += (got - mark.len() + 1) as u64;
     }
 }

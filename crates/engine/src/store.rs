@@ -99,10 +99,6 @@ impl Home {
         Ok(SessionDir::from_trusted(dir))
     }
 
-    pub(crate) fn recording_path(&self, id: &SessionId) -> PathBuf {
-        self.path.join(SESSIONS).join(id.as_str()).join(RECORDING)
-    }
-
     /// Makes the directory of a new session where nobody sees it yet, with an empty log and an empty slot.
     ///
     /// # Errors

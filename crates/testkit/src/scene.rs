@@ -11,7 +11,7 @@ use std::process::Command;
 use abide_core::evidence::frame::encode;
 use abide_core::evidence::{
     Attention, Body, Cause, Closing, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How, Launched,
-    Noted, Observer, Outcome, Role, Sealed, Size, Started, StopAsked, TurnOpened, Wants, Witness,
+    Noted, Observer, Outcome, Role, Sealed, Size, Started, StopAsked, Terms, TurnOpened, Wants, Witness,
 };
 use abide_core::identity::{Identity, Lock, SystemId};
 use abide_core::moment::Moment;
@@ -283,11 +283,9 @@ pub fn launch(id: &str, program: &Identity) -> Launched {
         size: Some(Size { cols: 80, rows: 24 }),
         launcher: None,
         program: Some(*program),
-        timeout_ms: None,
         agent: None,
         stdin: None,
-        remove: false,
-        durable: false,
+        terms: Terms::default(),
     }
 }
 

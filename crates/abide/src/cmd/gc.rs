@@ -1,4 +1,4 @@
-//! `abide gc`: remove old sessions by age, number or size.
+//! `abide gc`: remove old sessions by age, number or size, and pack the recordings of what stays.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,15 @@ use crate::when;
 const EXAMPLES: &str = "Examples:
   abide gc --dry-run            what would go: sessions that ended more than a week ago
   abide gc --older 1d --keep 50 what is older than a day, and all but the latest fifty
-  abide gc --max-bytes 2G       the oldest, until the rest takes no more than that";
+  abide gc --max-bytes 2G       the oldest, until the rest takes no more than that
+  abide gc --pack 1h            nothing: recordings of what ended over an hour ago take less room";
 
-/// Remove sessions that are over, by age, number or size
+/// Remove sessions that are over, by age, number or size, and pack their recordings
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(after_help = "Nothing that is active or unknown is ever removed. A limit that is given replaces \
-    all of the config file's `gc.older` (built-in: 7d), `gc.keep` and `gc.max_bytes`, which hold otherwise. What killed \
-    launches and removals left behind goes too, under the name of its directory, if it is provably nobody's.")]
+    all of the config file's `gc.older` (built-in: 7d), `gc.keep`, `gc.max_bytes` and `gc.pack` (built-in: 1d), which \
+    hold otherwise. A packed recording is read, searched and exported as before. What killed launches and removals left behind goes too, under the name of its directory, if it is provably nobody's.")]
 pub(crate) struct Args {
     /// Only say what would be removed
     #[arg(long)]
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// Keep no more than this: bytes, or with K, M, G
     #[arg(long, value_name = "BYTES")]
     max_bytes: Option<String>,
+    /// Pack the recordings of what ended longer ago than this
+    #[arg(long, value_name = "DURATION")]
+    pack: Option<String>,
 }
 
 /// What was or would be removed.
@@ -49,7 +53,19 @@ pub(crate) struct CollectView {
     dry_run: bool,
     bytes: u64,
     removed: Vec<CollectedView>,
+    /// Sessions whose recordings were or would be packed.
+    packed: Vec<PackedView>,
     failed: Vec<CollectedView>,
+}
+
+/// A session whose recording was or would be packed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Packed")]
+struct PackedView {
+    id: String,
+    bytes: u64,
+    /// How much room the recording takes now; null if it was not packed yet.
+    packed_bytes: Option<u64>,
 }
 
 /// One session.
@@ -62,7 +78,7 @@ struct CollectedView {
     status: Option<StatusName>,
     /// When it ended; where nobody saw that, its last sign of life.
     ended_at: Option<Time>,
-    /// Why it could not be removed.
+    /// Why it could not be removed or packed.
     reason: Option<String>,
 }
 
@@ -75,8 +91,10 @@ impl Verb for Args {
             keep: self.keep,
             max_bytes: self.max_bytes.as_deref().map(parse_bytes).transpose()?,
         };
-        if limits == Limits::default() {
+        let mut pack_ms = self.pack.as_deref().map(run::parse_duration).transpose()?;
+        if limits == Limits::default() && pack_ms.is_none() {
             limits = usual_limits(&front.config);
+            pack_ms = form::limit(front.config.text(Key::GcPack), when::duration_ms).flatten();
         }
         let sessions = front.sessions()?;
         let stood: BTreeMap<String, (Status, i64)> = sessions
@@ -89,10 +107,24 @@ impl Verb for Args {
             CollectedView::new(collected, stood)
         };
         let collected = sessions.collect(limits, self.dry_run)?;
-        let (failed, removed): (Vec<_>, Vec<_>) =
+        let (mut failed, removed): (Vec<_>, Vec<_>) =
             collected.into_iter().map(view).partition(|view| view.reason.is_some());
         let bytes = removed.iter().map(|view| view.bytes).sum();
-        let data = CollectView { dry_run: self.dry_run, bytes, removed, failed };
+        let mut packed = Vec::new();
+        for one in pack_ms.map_or(Ok(Vec::new()), |older_ms| sessions.pack(older_ms, self.dry_run))? {
+            if removed.iter().any(|removed| removed.id == one.id) {
+                continue;
+            }
+            match one.failure {
+                Some(failure) => {
+                    let stood = stood.get(&one.id).copied();
+                    let failed_one = Collected { id: one.id, bytes: one.bytes, failure: Some(failure) };
+                    failed.push(CollectedView::new(failed_one, stood));
+                }
+                None => packed.push(PackedView { id: one.id, bytes: one.bytes, packed_bytes: one.packed }),
+            }
+        }
+        let data = CollectView { dry_run: self.dry_run, bytes, removed, packed, failed };
         let now = sessions.now().at.wall;
         front.output.show(&data, |page| {
             let verb = if data.dry_run { "would remove" } else { "removed" };
@@ -100,11 +132,23 @@ impl Verb for Args {
             page.plain(&format!("{verb} {sessions}, {}", time::size(data.bytes))).end();
             let rows: Vec<Vec<Cell>> = data.removed.iter().map(|view| view.row(now)).collect();
             table::put(page, 2, 1, &rows);
+            if !data.packed.is_empty() {
+                page.plain(&packed_says(&data.packed)).end();
+            }
             for view in &data.failed {
                 page.plain(&format!("{}: {}", view.id, view.reason.as_deref().unwrap_or_default())).end();
             }
         })?;
         Ok(u8::from(!data.failed.is_empty()))
+    }
+}
+
+fn packed_says(packed: &[PackedView]) -> String {
+    let recordings = count(packed.len(), "recording");
+    let before = time::size(packed.iter().map(|one| one.bytes).sum());
+    match packed.iter().map(|one| one.packed_bytes).sum::<Option<u64>>() {
+        Some(now) => format!("packed {recordings}: {} instead of {before}", time::size(now)),
+        None => format!("would pack {recordings}, {before}"),
     }
 }
 

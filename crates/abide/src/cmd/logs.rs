@@ -119,12 +119,13 @@ impl Lines<'_> {
                 texts.into_iter().for_each(|text| self.add(Line { wall: Some(wall), kind, text }));
             }
             Shown::Damage { offset, length } => {
-                let text = format!("{length} bytes of the recording at byte {offset} cannot be read");
-                self.add(Line { wall: None, kind: "damage", text });
+                self.interrupt(
+                    "damage",
+                    format!("{length} bytes of the recording at byte {offset} cannot be read"),
+                );
             }
             Shown::Cut(why) => {
-                let text = format!("the recording was cut here: {why}");
-                self.add(Line { wall: None, kind: "cut", text });
+                self.interrupt("cut", format!("the recording was cut here: {why}"));
             }
             Shown::CaughtUp => self.let_go_of_tail(),
         }
@@ -162,8 +163,18 @@ impl Lines<'_> {
         self.failure = self.failure.take().or(put.err());
     }
 
+    /// A word of ours about what is missing: behind what came before, and never among raw bytes.
+    fn interrupt(&mut self, kind: &'static str, text: String) {
+        if self.raw {
+            self.front.output.remark(&format!("abide: {text}"));
+            return;
+        }
+        self.end_lines();
+        self.add(Line { wall: None, kind, text });
+    }
+
     /// The lines that have no end are lines too.
-    fn end(mut self) -> Result<(), Failure> {
+    fn end_lines(&mut self) {
         for (index, kind) in ["output", "errors"].into_iter().enumerate() {
             let mut last = None;
             self.plain[index].finish(&mut |line| last = Some(line.to_owned()));
@@ -171,6 +182,10 @@ impl Lines<'_> {
                 self.add(Line { wall: None, kind, text });
             }
         }
+    }
+
+    fn end(mut self) -> Result<(), Failure> {
+        self.end_lines();
         self.let_go_of_tail();
         if let Some(failure) = self.failure {
             return Err(failure);

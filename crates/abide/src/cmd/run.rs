@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use abide_core::evidence::Size;
 use abide_core::evidence::number::Errno;
+use abide_core::evidence::{Size, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
 use abide_engine::launch::{self, Input};
@@ -72,6 +72,8 @@ pub(crate) struct Args {
     /// Set a variable in the program's environment
     #[arg(long = "env", value_name = "KEY=VALUE")]
     env: Vec<OsString>,
+    #[arg(long, value_name = "BYTES", help = Key::RecordBytes.help("Cut the recording there; the program goes on"))]
+    max_recording: Option<String>,
     /// End the session after this long
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
@@ -215,10 +217,13 @@ impl Args {
             name: self.name.map(|name| parse_name(&name)).transpose()?,
             labels: self.labels.iter().map(|label| parse_label(label)).collect::<Result<_, _>>()?,
             size: (!self.no_tty).then(|| parse_size(&front.value(Key::Size, self.size))).transpose()?,
-            timeout_ms: self.timeout.map(|text| parse_duration(&text)).transpose()?,
             input,
-            remove: self.rm,
-            durable: self.durable,
+            terms: Terms {
+                timeout_ms: self.timeout.map(|text| parse_duration(&text)).transpose()?,
+                remove: self.rm,
+                durable: self.durable,
+                record_bytes: parse_limit(&front.value(Key::RecordBytes, self.max_recording))?,
+            },
         })
     }
 
@@ -254,6 +259,12 @@ fn parse_label(text: &str) -> Result<(String, String), Failure> {
     let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
     pair.map(|(key, value)| (key.to_owned(), value.to_owned())).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{text}` is no label")).hint("a label is given as KEY=VALUE")
+    })
+}
+
+fn parse_limit(text: &str) -> Result<Option<u64>, Failure> {
+    form::limit(text, form::bytes).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` is no size")).hint("a size is given as 500M, 2G or none")
     })
 }
 

@@ -43,9 +43,11 @@ keys! {
     Size      "size"         Size      "80x24"   "the size of a session's terminal while none is attached",
     Detach    "detach_key"   Key       "ctrl-\\" "what detaches: a key that is typed twice within a second, or keys in turn",
     Color     "color"        Colours   "auto"    "when text has colours",
+    RecordBytes "recording.max_bytes" Bytes "none" "where a recording is cut; what is shown goes on",
     GcOlder   "gc.older"     Age       "7d"      "`gc` without a limit removes what ended longer ago than this",
     GcKeep    "gc.keep"      Count     "none"    "`gc` without a limit keeps the latest so many",
     GcBytes   "gc.max_bytes" Bytes     "none"    "`gc` without a limit keeps no more than this",
+    GcPack    "gc.pack"      Age       "1d"      "`gc` without a limit packs recordings of what ended longer ago than this",
 }
 
 impl Key {

@@ -9,6 +9,7 @@ mod crowds;
 mod disk;
 mod ends;
 mod facts;
+mod keeping;
 mod killed;
 mod launch;
 mod namespaces;

@@ -48,9 +48,16 @@ fn config_shows_each_value_and_where_it_comes_from() {
             "what detaches: a key that is typed twice within a second, or keys in turn",
         ],
         ["color", "auto", "built-in", "when text has colours"],
+        ["recording.max_bytes", "none", "built-in", "where a recording is cut; what is shown goes on"],
         ["gc.older", "7d", "built-in", "`gc` without a limit removes what ended longer ago than this"],
         ["gc.keep", "50", &format!("file {path}:4"), "`gc` without a limit keeps the latest so many"],
         ["gc.max_bytes", "none", "built-in", "`gc` without a limit keeps no more than this"],
+        [
+            "gc.pack",
+            "1d",
+            "built-in",
+            "`gc` without a limit packs recordings of what ended longer ago than this",
+        ],
     ];
     assert_eq!(values, expected.map(|row| row.map(str::to_owned).to_vec()));
     assert_eq!(
@@ -58,7 +65,7 @@ fn config_shows_each_value_and_where_it_comes_from() {
         (&path.as_str().into(), &true.into(), &json!([]))
     );
     let text = stage.text(&["config"]);
-    assert!(text.starts_with(&format!("{path}\n\nKEY           VALUE")), "{text}");
+    assert!(text.starts_with(&format!("{path}\n\nKEY                  VALUE")), "{text}");
     for row in expected {
         let line = text.lines().find(|line| line.split_whitespace().next() == Some(row[0])).unwrap();
         assert!(row.iter().all(|cell| line.contains(cell)), "{line}");

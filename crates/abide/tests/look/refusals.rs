@@ -41,7 +41,10 @@ fn a_removal_that_fails_says_what_is_gone_and_what_is_not() {
     let answer = data(ran.json());
     assert_eq!((ran.code(), &answer["removed"]), (Some(6), &serde_json::json!(["first000", "last0000"])));
     assert_eq!(answer["failed"][0]["id"], "busy0000", "{answer}");
-    assert!(word(&answer["failed"][0]["reason"]).contains("sealed or removed by another"), "{answer}");
+    assert!(
+        word(&answer["failed"][0]["reason"]).contains("sealed, packed or removed by another"),
+        "{answer}"
+    );
     let alone = stage.abide.run(&["rm", "--json", "busy0000"]);
     assert_eq!((alone.code(), &alone.json()["error"]["code"]), (Some(6), &"busy".into()), "{alone:?}");
 }

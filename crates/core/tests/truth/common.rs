@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
 use abide_core::evidence::{
-    Body, Ended, Fact, Guarded, Hosted, How, Launched, Observer, Outcome, Role, Started, StopAsked, Witness,
+    Body, Ended, Fact, Guarded, Hosted, How, Launched, Observer, Outcome, Role, Started, StopAsked, Terms,
+    Witness,
 };
 use abide_core::identity::{Death, Doubt, FileId, Identity, Liveness, SystemId};
 use abide_core::moment::Moment;
@@ -72,11 +73,9 @@ pub(crate) fn launched() -> Body {
         size: Some(abide_core::evidence::Size { cols: 80, rows: 24 }),
         launcher: Some(process(LAUNCHER)),
         program: Some(process(PROGRAM)),
-        timeout_ms: None,
         agent: None,
         stdin: Some("pipe".into()),
-        remove: true,
-        durable: true,
+        terms: Terms { timeout_ms: Some(1), remove: true, durable: true, record_bytes: Some(2) },
     }))
 }
 

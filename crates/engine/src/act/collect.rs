@@ -37,19 +37,14 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
     let failed =
         |e: std::io::Error| Failure::io("remove session", id, &e).about(id.as_str()).in_status(status);
     let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
-    let removes_itself = session.evidence.beginning.launched.as_ref().is_some_and(|told| told.body.remove);
+    let removes_itself =
+        session.evidence.beginning.launched.as_ref().is_some_and(|told| told.body.terms.remove);
     let guard = session.evidence.helpers.guarded.as_ref().filter(|_| removes_itself);
     let guard = guard.filter(|told| told.body.guard.pid != std::process::id());
     let guard = guard.and_then(|told| truth.hold(&told.body.guard).ok());
     if let Ok(mut pen) = dir.write(Role::Client, truth.now().boot) {
         if !lock::take(pen.file(), Holder::Sealer).map_err(failed)? {
-            return Err(Failure::new(
-                Code::Busy,
-                format!("session {id} is being sealed or removed by another"),
-            )
-            .about(id.as_str())
-            .in_status(status)
-            .hint("try again"));
+            return Err(busy(session));
         }
         let by = format!("by pid {}", std::process::id());
         pen.add(truth.now().at, Body::Removing(Noted { text: by.clone() })).map_err(failed)?;
@@ -69,6 +64,15 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
         let _ = signal::send(&guard, signal::TERM);
     }
     Ok(())
+}
+
+/// Another closes, packs or removes it right now.
+pub(super) fn busy(session: &Session) -> Failure {
+    let id = &session.id;
+    Failure::new(Code::Busy, format!("session {id} is being sealed, packed or removed by another"))
+        .about(id.as_str())
+        .in_status(session.verdict.status)
+        .hint("try again")
 }
 
 /// Removes a session whose outcome is on record; whatever else it is, it is kept. One that is gone is fine too.

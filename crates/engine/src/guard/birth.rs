@@ -93,7 +93,7 @@ fn launch(
     let truth = Truth::new();
     let mut evidence = take_lock(&truth, &dir)?;
     evidence.add(clock::now(), guarded(&truth, evidence.file())?)?;
-    let mut recorder = Recorder::new(dir.create_recording()?, Spill::new()?);
+    let mut recorder = Recorder::new(dir.create_recording()?, Spill::new()?, launched.terms.record_bytes);
     recorder.add(Kind::Start, &start_entry(&launched)?);
     let waiters = dir.hold()?;
     let link = Link::new(&dir)?;
@@ -103,11 +103,11 @@ fn launch(
         Err(doubt) => return Err(gated.close().unwrap_or_else(|| io::Error::other(doubt.says()))),
     };
     launched.program = Some(identity);
-    let timeout_at = launched.timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
+    let timeout_at = launched.terms.timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
     let path = launched.argv.first().cloned().unwrap_or_default();
     let command = Called { path, cwd: launched.cwd.clone() };
-    let orders = Orders { asking: vec![signal::TERM], timeout_at, remove: launched.remove };
-    let durable = launched.durable;
+    let orders = Orders { asking: vec![signal::TERM], timeout_at, remove: launched.terms.remove };
+    let durable = launched.terms.durable;
     evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;
     home.publish(&id)?;
     if durable && let Err(error) = dir.flush() {

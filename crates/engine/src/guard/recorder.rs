@@ -25,30 +25,30 @@ pub(super) enum Took {
 }
 
 pub(super) struct Recorder {
-    file: File,
+    pen: Pen,
     spill: Spill,
     position: u64,
     /// Bytes of output that are not on record since it was cut, and why.
     lost: u64,
-    reason: Option<io::ErrorKind>,
+    reason: String,
     newly_cut: Option<Cut>,
-    /// What must be written before the next entry, because the last one was torn.
-    closing: Vec<u8>,
 }
 
 impl Recorder {
-    pub(super) const fn new(file: File, spill: Spill) -> Self {
-        Self { file, spill, position: 0, lost: 0, reason: None, newly_cut: None, closing: Vec::new() }
+    pub(super) fn new(file: File, spill: Spill, most: Option<u64>) -> Self {
+        let length = file.metadata().map_or(0, |file| file.len());
+        let pen = Pen { file, torn: Vec::new(), room: most.map(|most| most.saturating_sub(length)) };
+        Self { pen, spill, position: 0, lost: 0, reason: String::new(), newly_cut: None }
     }
 
     /// Goes on where another guard stopped, with what it had read and not recorded.
-    pub(super) fn resume(file: File, spill: Spill, handover: &Handover) -> Self {
+    pub(super) fn resume(file: File, spill: Spill, most: Option<u64>, handover: &Handover) -> Self {
         let left = spill.left();
         let unrecorded = left.length > 0 && left.position >= handover.position;
         let position = if unrecorded { left.position } else { handover.position };
         let lost = position.saturating_sub(handover.recorded);
-        let closing = handover.torn.clone();
-        let mut recorder = Self { position, lost, closing, ..Self::new(file, spill) };
+        let mut recorder = Self { position, lost, ..Self::new(file, spill, most) };
+        recorder.pen.torn = handover.torn.clone();
         if unrecorded {
             recorder.record(left.kind, left.length);
         }
@@ -67,12 +67,12 @@ impl Recorder {
 
     /// What closes the last frame, if it was torn.
     pub(super) fn torn(&self) -> &[u8] {
-        &self.closing
+        &self.pen.torn
     }
 
     /// The recording itself.
     pub(super) fn file(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.pen.file.as_fd()
     }
 
     /// So much of this input has been written to the terminal.
@@ -95,11 +95,17 @@ impl Recorder {
 
     /// Records an entry that is no output.
     pub(super) fn add(&mut self, kind: Kind, payload: &[u8]) {
-        let entry = Entry { kind, time: clock::boot_micros(), position: self.position, payload };
-        let mut frame = header(&entry).to_vec();
-        frame.extend_from_slice(payload);
         // An entry that is no output and does not fit is missed; what follows says that the recording was cut.
-        let _ = append(&self.file, &mut self.closing, &frame);
+        let _ = self.pen.append(&frame(kind, self.position, payload));
+    }
+
+    /// The last word: output that is not on record is told, however much may be recorded.
+    pub(super) fn finish(&mut self) {
+        let room = self.pen.room.take();
+        if self.lost > 0 {
+            self.say_cut();
+        }
+        self.pen.room = room;
     }
 
     /// Reads what is there and records it as one entry.
@@ -134,7 +140,7 @@ impl Recorder {
         }
         let (time, position) = (clock::boot_micros(), self.position);
         let header = header(&Entry { kind, time, position, payload: self.spill.batch(length) });
-        match append(&self.file, &mut self.closing, self.spill.frame(header, length)) {
+        match self.pen.append(self.spill.frame(header, length)) {
             Ok(()) => {
                 self.position += length as u64;
                 self.spill.done();
@@ -145,8 +151,8 @@ impl Recorder {
 
     fn lose(&mut self, length: usize, error: Option<&io::Error>) {
         if let (Some(error), 0) = (error, self.lost) {
-            self.reason = Some(error.kind());
-            self.newly_cut = Some(Cut { offset: self.position, reason: error.to_string() });
+            self.reason = error.to_string();
+            self.newly_cut = Some(Cut { offset: self.position, reason: self.reason.clone() });
         }
         self.spill.keep(self.position, length);
         self.spill.done();
@@ -156,38 +162,52 @@ impl Recorder {
 
     /// There may be room again: the gap is recorded before anything else.
     fn say_cut(&mut self) -> bool {
-        let reason = self.reason.map_or_else(String::new, |reason| reason.to_string());
-        let payload = format!("{} {reason}", self.lost);
-        let entry = Entry {
-            kind: Kind::Cut,
-            time: clock::boot_micros(),
-            position: self.position,
-            payload: payload.as_bytes(),
-        };
-        let mut frame = header(&entry).to_vec();
-        frame.extend_from_slice(payload.as_bytes());
-        let said = append(&self.file, &mut self.closing, &frame).is_ok();
+        let payload = format!("{} {}", self.lost, self.reason);
+        let said = self.pen.append(&frame(Kind::Cut, self.position, payload.as_bytes())).is_ok();
         if said {
             self.lost = 0;
-            self.reason = None;
         }
         said
     }
 }
 
-/// Appends a frame, after what closes one that was torn; if this one is torn too, that is to be closed next.
-fn append(file: &File, torn: &mut Vec<u8>, frame: &[u8]) -> io::Result<()> {
-    while !torn.is_empty() {
-        let written = disk::append_some(file, torn)?;
-        if written == 0 {
-            return Err(io::ErrorKind::StorageFull.into());
+fn frame(kind: Kind, position: u64, payload: &[u8]) -> Vec<u8> {
+    let mut frame = header(&Entry { kind, time: clock::boot_micros(), position, payload }).to_vec();
+    frame.extend_from_slice(payload);
+    frame
+}
+
+/// What writes the recording.
+struct Pen {
+    file: File,
+    /// What must be written before the next frame, because the last one was torn.
+    torn: Vec<u8>,
+    /// How much more may be recorded; none for as much as there is room for.
+    room: Option<u64>,
+}
+
+impl Pen {
+    /// Appends a frame, after what closes one that was torn; if this one is torn too, that is to be closed next.
+    fn append(&mut self, frame: &[u8]) -> io::Result<()> {
+        if let Some(room) = &mut self.room {
+            // Where one does not fit, none that is shorter does afterwards: there is one cut, not many.
+            *room = room.saturating_sub(frame.len() as u64);
+            if *room == 0 {
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is as long as it may be"));
+            }
         }
-        torn.drain(..written);
+        while !self.torn.is_empty() {
+            let written = disk::append_some(&self.file, &self.torn)?;
+            if written == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.torn.drain(..written);
+        }
+        let written = disk::append_some(&self.file, frame)?;
+        if written == frame.len() {
+            return Ok(());
+        }
+        self.torn = closing(&frame[..written]);
+        Err(io::ErrorKind::StorageFull.into())
     }
-    let written = disk::append_some(file, frame)?;
-    if written == frame.len() {
-        return Ok(());
-    }
-    *torn = closing(&frame[..written]);
-    Err(io::ErrorKind::StorageFull.into())
 }

@@ -8,6 +8,7 @@ use abide_core::recording::{Entry, Kind, closing};
 use abide_core::screen::{Screen, Size, Told};
 use abide_core::wire::CLIENTS;
 
+use crate::recording::file::RecordingFile;
 use crate::recording::keyframes::{Keyframer, Point};
 use crate::recording::replayed::Replayed;
 use crate::recording::{Found, Reader};
@@ -48,10 +49,10 @@ struct Mind {
 impl Follow {
     /// Goes on from the last keyframe that a host before this one left.
     pub(super) fn new(dir: &SessionDir) -> io::Result<Self> {
-        let recording = dir.recording()?;
-        let sync = recording.try_clone()?;
+        let sync = dir.growing_recording()?;
+        let recording = RecordingFile::from(sync.try_clone()?);
         let Point { offset, replayed, taken } = Point::latest(dir, &recording, |_| true);
-        let reader = Reader::new(recording, offset)?;
+        let reader = Reader::new(recording, offset);
         let mut passage = Passage::default();
         // Only what is not whole is held back; all that is, was shown before.
         let _ = passage.pass(&replayed.screen.unfinished());

@@ -8,16 +8,15 @@ use abide_core::keyframe::{self, Body, HEADER, Head, MARK};
 use abide_core::screen::Screen;
 use abide_sys::disk;
 
-use super::Reader;
+use super::file::RecordingFile;
 use super::replayed::Replayed;
+use super::{Reader, next_mark};
 use crate::store::SessionDir;
 
 /// How much of the recording stands between two keyframes.
 pub(crate) const EVERY: u64 = 2 << 20;
 /// How much must stand behind the last one for another to be worth it at the end.
 pub(crate) const AT_THE_END: u64 = 64 * 1024;
-/// How much is searched at once for the next keyframe after damage.
-const PIECE: usize = 64 * 1024;
 
 /// From where a recording is to be replayed.
 #[derive(Debug)]
@@ -35,7 +34,11 @@ impl Point {
     }
 
     /// The last keyframe that is wanted and holds what it should, else the beginning.
-    pub(crate) fn latest(dir: &SessionDir, recording: &File, wanted: impl Fn(&Head) -> bool) -> Self {
+    pub(crate) fn latest(
+        dir: &SessionDir,
+        recording: &RecordingFile,
+        wanted: impl Fn(&Head) -> bool,
+    ) -> Self {
         let Ok(file) = dir.keyframes() else {
             return Self::start();
         };
@@ -55,7 +58,7 @@ fn scan(file: &File) -> Vec<(u64, Head)> {
                 found.push((at, head));
                 at += (HEADER + length) as u64;
             }
-            None => match next_mark(file, at + 1) {
+            None => match next_mark(file, MARK, at + 1) {
                 Some(next) => at = next,
                 None => break,
             },
@@ -64,23 +67,11 @@ fn scan(file: &File) -> Vec<(u64, Head)> {
     found
 }
 
-/// Where the next keyframe may begin, at this place of the file or behind it.
-fn next_mark(file: &File, mut from: u64) -> Option<u64> {
-    let mut piece = vec![0; PIECE];
-    loop {
-        let got = file.read_at(&mut piece, from).ok().filter(|&got| got >= MARK.len())?;
-        if let Some(at) = piece[..got].windows(MARK.len()).position(|window| window == MARK) {
-            return Some(from + at as u64);
-        }
-        from += (got - MARK.len() + 1) as u64;
-    }
-}
-
 /// The screen of a keyframe, if it is whole and the recording is the one it was made from.
-fn open(file: &File, at: u64, head: &Head, recording: &File) -> Option<Point> {
+fn open(file: &File, at: u64, head: &Head, recording: &RecordingFile) -> Option<Point> {
     let mut behind = [0; abide_core::recording::HEADER];
     recording.read_exact_at(&mut behind, head.behind_at).ok()?;
-    if behind != head.behind || recording.metadata().ok()?.len() < head.offset {
+    if behind != head.behind || recording.length().ok()? < head.offset {
         return None;
     }
     let mut header = [0; HEADER];

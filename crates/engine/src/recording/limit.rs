@@ -1,8 +1,6 @@
 //! Where in a recording an instant is: the recording's own time and numbers for what people and programs name.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use abide_core::evidence::frame::body_from_line;
 use abide_core::failure::{Code, Failure};
@@ -11,6 +9,7 @@ use abide_core::instant::{At, Instant};
 use abide_core::keyframe::Head;
 use abide_core::recording::{Entry, HEADER, Kind, Next, Start, next};
 
+use super::file::RecordingFile;
 use super::replayed::Replayed;
 use super::{Found, Reader};
 use crate::find;
@@ -23,7 +22,7 @@ pub(super) fn failed(id: &SessionId, error: &io::Error) -> Failure {
     Failure::io("read the recording of session", id, error).about(id.as_str())
 }
 
-pub(super) fn read_start(recording: &File) -> Option<Start> {
+pub(super) fn read_start(recording: &RecordingFile) -> Option<Start> {
     let mut bytes = vec![0; HEADER + START];
     let length = recording.read_at(&mut bytes, 0).ok()?;
     match next(&bytes[..length]) {
@@ -57,7 +56,12 @@ impl Clock {
         Instant { entry: replayed.entries, position: replayed.position, micros, wall }
     }
 
-    pub(super) fn limit(self, at: &At, session: &Session, recording: &File) -> Result<Limit, Failure> {
+    pub(super) fn limit(
+        self,
+        at: &At,
+        session: &Session,
+        recording: &RecordingFile,
+    ) -> Result<Limit, Failure> {
         Ok(match at {
             At::Wall(wall) => match u64::try_from(wall.saturating_sub(self.wall_ms)) {
                 // All that came within that very millisecond.
@@ -135,8 +139,8 @@ impl Limit {
 }
 
 /// The number of the entry that last set a mark of this name.
-fn find_mark(recording: &File, name: &str) -> io::Result<Option<u64>> {
-    let mut reader = Reader::new(recording.try_clone()?, 0)?.limited(recording.metadata()?.len());
+fn find_mark(recording: &RecordingFile, name: &str) -> io::Result<Option<u64>> {
+    let mut reader = Reader::new(recording.try_clone()?, 0).limited(recording.length()?);
     let (mut entries, mut found) = (0, None);
     while let Some(next) = reader.peek()? {
         if let Found::Entry(entry) = next {

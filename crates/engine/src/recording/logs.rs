@@ -32,10 +32,9 @@ pub(crate) fn logs(
     let mut replay = Replay::open(truth, home, session, &Span::default(), follow)?.without_screen();
     while let Some(Step { at, what, .. }) = replay.next()? {
         let wanted = match what {
-            What::Begin(_) => true,
+            What::Begin(gaps) => gaps.iter().all(|gap| shown(missing(gap))),
             What::CaughtUp => shown(Shown::CaughtUp),
-            What::Gap(Gap::Damage { offset, length }) => shown(Shown::Damage { offset, length }),
-            What::Gap(Gap::Cut(why)) => shown(Shown::Cut(&why)),
+            What::Gap(gap) => shown(missing(&gap)),
             What::Entry(entry, _) => match entry.kind {
                 Kind::Output | Kind::Errors => {
                     let errors = entry.kind == Kind::Errors;
@@ -55,4 +54,11 @@ pub(crate) fn logs(
         }
     }
     Ok(())
+}
+
+fn missing(gap: &Gap) -> Shown<'_> {
+    match gap {
+        Gap::Damage { offset, length } => Shown::Damage { offset: *offset, length: *length },
+        Gap::Cut(why) => Shown::Cut(why),
+    }
 }

@@ -103,9 +103,9 @@ impl<'a> Replay<'a> {
             // What it would have said is in the evidence too.
             replayed.start(session.evidence.beginning.launched.as_ref().and_then(|told| told.body.size));
         }
-        let length = if follow { u64::MAX } else { recording.metadata().map_err(failed)?.len() };
+        let length = if follow { u64::MAX } else { recording.length().map_err(failed)? };
         Ok(Self {
-            reader: Reader::new(recording, offset).map_err(failed)?.limited(length),
+            reader: Reader::new(recording, offset).limited(length),
             tail,
             replayed,
             clock,

@@ -12,9 +12,14 @@ use abide_sys::sock;
 
 use super::{ALIVE, EVIDENCE, KEYFRAMES, OUTCOME, RECORDING, Reading, SOCKET, VIEW, Writer, log};
 use crate::host::View;
+use crate::recording::file::RecordingFile;
+use crate::recording::packed::{Packed, pack};
 
 const NEXT: &str = "next";
 const RESULT: &str = "result.toml";
+const PACKED: &str = "recording.packed";
+/// A packed recording that is not whole yet.
+const PACKING: &str = ".recording.packed";
 /// A longer view is none.
 const LONGEST_VIEW: u64 = 64 * 1024;
 
@@ -61,9 +66,10 @@ impl SessionDir {
         self.dir.open_slot(OUTCOME)?.fill(&frames.concat())
     }
 
-    /// How long the recording is; none if there is none that can be read.
-    pub(crate) fn recording_bytes(&self) -> Option<u64> {
-        Some(self.dir.read(RECORDING).ok()?.metadata().ok()?.len())
+    /// The name of the file that holds the recording, and how much room it takes; none if there is none to read.
+    pub(crate) fn recording_file(&self) -> Option<(&'static str, u64)> {
+        let length = |name: &'static str| Some((name, self.dir.read(name).ok()?.metadata().ok()?.len()));
+        length(RECORDING).or_else(|| length(PACKED))
     }
 
     /// Waits until the facts are on the disk, and the names that lead to them.
@@ -175,12 +181,55 @@ impl SessionDir {
         self.dir.append(RECORDING)
     }
 
-    /// The recording, to read.
+    /// The recording, to read while it grows.
+    pub(crate) fn growing_recording(&self) -> std::io::Result<File> {
+        self.dir.read(RECORDING)
+    }
+
+    /// The recording, to read, packed or not.
     ///
     /// # Errors
     /// If there is none that may be read.
-    pub fn recording(&self) -> std::io::Result<File> {
-        self.dir.read(RECORDING)
+    pub fn recording(&self) -> std::io::Result<RecordingFile> {
+        match self.dir.read(RECORDING) {
+            Ok(file) => Ok(file.into()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                // Packed in the instant between the two, or before.
+                Ok(RecordingFile::Packed(Packed::open(self.dir.read(PACKED)?)?))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How long a recording is that is not packed; none if there is none.
+    pub(crate) fn unpacked_bytes(&self) -> Option<u64> {
+        Some(self.dir.read(RECORDING).ok()?.metadata().ok()?.len()).filter(|bytes| *bytes > 0)
+    }
+
+    /// Packs the recording, which nobody may add to any more. Gives how long it was, and how long the packed one is;
+    /// none if there is nothing to pack.
+    pub(crate) fn pack_recording(&self) -> std::io::Result<Option<(u64, u64)>> {
+        let recording = match self.dir.read(RECORDING) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            recording => recording?,
+        };
+        let before = recording.metadata()?.len();
+        if before == 0 {
+            return Ok(None);
+        }
+        // What another left half done, or did and could not remove what it was made of.
+        for name in [PACKING, PACKED] {
+            let _ = self.dir.remove(name);
+        }
+        let packing = self.dir.create_log(PACKING, 0)?;
+        let packed = pack(&recording, &packing).and_then(|()| packing.sync_all());
+        let published = packed.and_then(|()| self.dir.publish(PACKING, PACKED));
+        if !published.inspect_err(|_| drop(self.dir.remove(PACKING)))? {
+            return Ok(None);
+        }
+        self.dir.flush()?;
+        self.dir.remove(RECORDING)?;
+        Ok(Some((before, packing.metadata()?.len())))
     }
 
     /// What the last host published; none if it cannot be read.

@@ -105,9 +105,14 @@ impl Front {
                 let (colours, origin) = self.config.colours(self.color);
                 (Some(colours.name().to_owned()), origin)
             }
-            Key::Grace | Key::Size | Key::Detach | Key::GcOlder | Key::GcKeep | Key::GcBytes => {
-                (Some(self.value(key, None)), self.config.origin(key))
-            }
+            Key::Grace
+            | Key::Size
+            | Key::Detach
+            | Key::RecordBytes
+            | Key::GcOlder
+            | Key::GcKeep
+            | Key::GcBytes
+            | Key::GcPack => (Some(self.value(key, None)), self.config.origin(key)),
         };
         ValueView { key: key.name(), value, origin: origin.to_string(), doc: key.says() }
     }

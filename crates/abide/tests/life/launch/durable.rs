@@ -44,7 +44,7 @@ fn a_durable_launch_is_on_the_disk_before_the_exec_and_a_plain_one_flushes_nothi
         let names = [evidence.as_str(), &outcome, &session, "sessions", ""];
         let seen = flushed(&world, &before, &names[..4]);
         assert!(seen.iter().all(|at| at.is_some() == flushes), "{options:?}: {seen:?} of {names:?}");
-        let own = &world.told(&id, "launched")[0]["durable"];
+        let own = &world.told(&id, "launched")[0]["terms"]["durable"];
         assert_eq!(own.as_bool().unwrap_or(false), flushes);
     }
 }

@@ -1,0 +1,119 @@
+//! How much of what was shown is kept, and in how much room: limits that are told, packed recordings that still play,
+//! and what was typed at a password prompt, which is kept nowhere.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use abide_testkit::Terminal;
+use abide_testkit::deadline::until;
+
+use crate::common::{World, data};
+
+/// Packs what can be packed, once whoever served the session is gone.
+fn pack(world: &World, id: &str) {
+    until("it is packed", || {
+        let packed = data(&world.abide.run(&["gc", "--json", "--pack", "0s"]))["packed"].clone();
+        packed.as_array().is_some_and(|all| all.iter().any(|one| one["id"] == id))
+    });
+}
+
+#[test]
+fn a_packed_recording_shows_what_it_showed_before() {
+    let world = World::new();
+    let script = "seq 1 400000; printf '\\033[31mred\\033[0m \\342\\234\\223 end\\n'; exit 4";
+    let id = world.launch(&[], &["sh", "-c", script]);
+    let running = world.live(&["print ready", "hang"]);
+    running.until_shown("ready");
+    assert_eq!(world.wait(&id).0, Some(4));
+    let seen = || {
+        let says = |args: &[&str]| world.abide.run(args).stdout;
+        let screen = data(&world.abide.run(&["snapshot", "--json", &id]));
+        (says(&["logs", "--raw", &id]), says(&["logs", "--tail", "2", &id]), screen["hash"].clone())
+    };
+    let before = seen();
+    pack(&world, &id);
+    let files = |id: &str| ["recording", "recording.packed"].map(|name| world.dir(id).join(name).exists());
+    assert_eq!(
+        (files(&id), files(&running.id)),
+        ([false, true], [true, false]),
+        "only what is over is packed"
+    );
+    let told = world.inspect(&id)["recording"].clone();
+    let room = told["bytes"].as_u64().expect("a size");
+    assert!(told["path"].as_str().unwrap().ends_with("recording.packed") && room < 1 << 20, "{told}");
+    assert!(seen() == before, "it shows something else now");
+    let again = data(&world.abide.run(&["gc", "--json", "--pack", "0s"]))["packed"].clone();
+    assert_eq!(again.as_array().map(Vec::len), Some(0), "what is packed is left alone");
+}
+
+#[test]
+fn a_damaged_block_of_a_packed_recording_costs_itself_only_and_is_located() {
+    let world = World::new();
+    let id = world.launch(&[], &["seq", "1", "600000"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    pack(&world, &id);
+    let path = world.dir(&id).join("recording.packed");
+    let packed = fs::File::options().read(true).write(true).open(path).expect("it is ours");
+    // In the middle of the first of several blocks.
+    let mut byte = [0];
+    packed.read_exact_at(&mut byte, 5_000).expect("it is as long");
+    packed.write_all_at(&[byte[0] ^ 0x10], 5_000).expect("it is ours");
+    let shown = world.abide.run(&["logs", &id]).stdout;
+    assert!(shown.ends_with("599999\n600000\n"), "what comes after it is shown");
+    assert!(shown.contains("cannot be read"), "{}", shown.chars().take(200).collect::<String>());
+    let lines = shown.lines().filter(|line| line.parse::<u32>().is_ok()).count();
+    assert!((300_000..600_000).contains(&lines), "{lines} lines are left");
+}
+
+#[test]
+fn a_recording_ends_where_it_may_not_grow_any_more_and_says_so() {
+    let world = World::new();
+    let script = "echo first; seq 1 100000; echo last; exit 6";
+    let id = world.launch(&["--max-recording", "64K"], &["sh", "-c", script]);
+    assert_eq!(world.wait(&id).0, Some(6));
+    let told = world.inspect(&id)["recording"].clone();
+    assert!(told["complete"] == false && told["bytes"].as_u64().unwrap() < 65 * 1024, "{told}");
+    let cuts = world.told(&id, "cut");
+    let (offset, reason) = (cuts[0]["offset"].as_u64().unwrap(), cuts[0]["reason"].as_str().unwrap());
+    assert!(cuts.len() == 1 && reason.contains("as long as it may be"), "{cuts:?}");
+    let shown = world.abide.run(&["logs", &id]).stdout;
+    assert!(shown.starts_with("first\n1\n") && shown.contains("was cut here: "), "it says where");
+    assert!(usize::try_from(offset).is_ok_and(|offset| offset > 30_000 && offset < 65_536), "{cuts:?}");
+}
+
+// The secret is typed where a terminal hides it: it is nowhere under the home afterwards, packed or not.
+#[test]
+fn what_is_typed_at_a_password_prompt_is_nowhere_under_the_home() {
+    let world = World::new();
+    let script = "read -p name: name; read -s -p word: word; echo; echo got ${#word}; exit 0";
+    let id = world.launch(&[], &["bash", "-c", script]);
+    let life = world.observe(id);
+    let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
+    attached.until("name:");
+    attached.type_in(b"visible-Quokka\r");
+    attached.until("word:");
+    attached.type_in(b"hunter2-Zebra\r");
+    attached.until("got 13");
+    attached.reap();
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    let files = |word: &str| {
+        let all = walk(&world.home.path());
+        let holds = |path: &std::path::PathBuf| {
+            let bytes = fs::read(path).expect("it is ours");
+            bytes.windows(word.len()).any(|window| window == word.as_bytes())
+        };
+        all.into_iter().filter(holds).count()
+    };
+    assert!(files("visible-Quokka") > 0, "what was typed openly is kept");
+    assert_eq!(files("hunter2-Zebra"), 0, "the password is on the disk");
+}
+
+/// Every plain file below a directory.
+fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(dir).expect("it is ours").map(|entry| entry.expect("it is ours"));
+    let (dirs, files): (Vec<_>, Vec<_>) =
+        entries.partition(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let files = files.into_iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let below = dirs.iter().flat_map(|entry| walk(&entry.path()));
+    files.map(|entry| entry.path()).chain(below).collect()
+}
