@@ -4,11 +4,11 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use abide_testkit::bench::{killing, memory, stopping, upgrading, waiting};
+use abide_testkit::bench::{killing, memory, recording, stopping, upgrading, waiting};
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let all = ["wait", "memory", "stop", "upgrade", "kill-host", "kill-guard"].map(str::to_owned);
+    let all = ["wait", "memory", "record", "stop", "upgrade", "kill-host", "kill-guard"].map(str::to_owned);
     let wanted = if wanted.is_empty() { all.to_vec() } else { wanted };
     for one in wanted {
         if let Err(error) = bench(&one) {
@@ -24,6 +24,7 @@ fn bench(what: &str) -> io::Result<()> {
     match what {
         "wait" => waiting::run(&mut out),
         "memory" => memory::run(&mut out),
+        "record" => recording::run(&mut out),
         "stop" => stopping::run(&mut out),
         "upgrade" => upgrading::run(&mut out),
         "kill-host" => killing::run("host", &mut out),
