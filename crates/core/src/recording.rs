@@ -97,6 +97,21 @@ pub fn parse_resize(payload: &[u8]) -> Option<Size> {
     Some(Size { cols: u16::from_le_bytes([a, b]), rows: u16::from_le_bytes([c, d]) })
 }
 
+/// The payload of a cut: how much output is missing, and why.
+#[must_use]
+pub fn cut_payload(bytes: u64, reason: &str) -> Vec<u8> {
+    format!("{bytes} {reason}").into_bytes()
+}
+
+/// What a cut says, for people.
+#[must_use]
+pub fn cut_says(payload: &[u8]) -> String {
+    let text = String::from_utf8_lossy(payload);
+    let (bytes, reason) = text.split_once(' ').unwrap_or((&text, ""));
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    format!("{bytes} bytes of output are missing{reason}")
+}
+
 /// What the next bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next<'a> {

@@ -41,8 +41,6 @@ pub enum ToHost {
     Answered { position: u64 },
     /// The end of the program is on record.
     Ended,
-    /// Flush and go: the guard becomes another version and starts the next host.
-    Retire,
 }
 
 /// What a client asks of a host.
@@ -245,7 +243,6 @@ impl Message for ToHost {
             Self::Applied { client, seq } => (b'd', join(&[client, seq], &[])),
             Self::Answered { position } => (b'a', join(&[position], &[])),
             Self::Ended => (b'e', Vec::new()),
-            Self::Retire => (b'r', Vec::new()),
         }
     }
 
@@ -257,7 +254,6 @@ impl Message for ToHost {
             }
             b'a' => Self::Answered { position: split::<1>(body)?.0[0] },
             b'e' => Self::Ended,
-            b'r' => Self::Retire,
             _ => return None,
         })
     }
@@ -390,12 +386,7 @@ mod tests {
             ToGuard::Resize(SIZE),
             ToGuard::Mark("here".into()),
         ]);
-        check(&[
-            ToHost::Applied { client: 1, seq: 2 },
-            ToHost::Answered { position: 3 },
-            ToHost::Ended,
-            ToHost::Retire,
-        ]);
+        check(&[ToHost::Applied { client: 1, seq: 2 }, ToHost::Answered { position: 3 }, ToHost::Ended]);
         check(&[
             ToHostFromClient::Hello { version: VERSION, client: 5 },
             ToHostFromClient::Attach { size: SIZE, role: Attendance::first(true) },

@@ -160,6 +160,12 @@ impl Keeper {
         }
     }
 
+    /// Has the host go on as our own version.
+    fn replace_host(&mut self) {
+        let Self { link, dir, waiters, program, recorder, outputs, .. } = self;
+        link.replace_host(dir, &held(waiters.as_ref(), program, recorder, outputs));
+    }
+
     /// Asked to become another version: the same process goes on as it. If that fails, it goes on as it is; should
     /// the other version fail, the host that stands by starts a guard of its own version.
     fn become_next(&mut self) {

@@ -7,11 +7,13 @@ mod line;
 mod view;
 
 use std::ffi::CStr;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{Body, Hosted, Noted, Role};
 use abide_core::failure::{Code, Failure};
+use abide_core::identity::Lock;
 use abide_core::verdict::is_closed;
 use abide_core::wire::{ToGuard, ToHost};
 use abide_sys::disk::PrivateDir;
@@ -64,7 +66,57 @@ struct Host {
     clients: Clients,
     flushing: Flushing,
     publisher: Publisher,
-    going: bool,
+    /// Nobody is let in before this time.
+    deaf_until: Option<u64>,
+    course: Course,
+}
+
+/// What a host is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    Serving,
+    /// It was told to go; another takes its place.
+    Going,
+    /// Its session is over.
+    Over,
+}
+
+/// How long to wait before letting anyone in again, where there was no descriptor for it.
+const DEAF_MS: u64 = 500;
+/// How long a host may take to go before it is ended: there is nothing it has that the next one has not.
+const GO_MS: u64 = 3_000;
+/// How often to look whether a guard is there again.
+const LOOK_MS: u64 = 50;
+
+/// Takes the place of the host before: asks it to go, now that all that it holds is held here too. Should the guard die
+/// meanwhile, the one that is still there goes on, and this one is not needed.
+fn succeed(before: &OwnedFd, line: &OwnedFd, evidence: &File) -> io::Result<()> {
+    // One that is gone already needs no asking.
+    let _ = signal::send(before, signal::TERM);
+    let mut kill_at = Some(clock::now().boot.saturating_add(GO_MS));
+    loop {
+        let left = kill_at.map(|at| at.saturating_sub(clock::now().boot));
+        let ready = poll::wait(&[Interest::reading(before.as_fd()), Interest::news(line.as_fd())], left);
+        if ready[0].read {
+            return Ok(());
+        }
+        if ready[1].read {
+            return outlive(before, evidence);
+        }
+        if kill_at.take_if(|at| *at <= clock::now().boot).is_some() {
+            let _ = signal::send(before, signal::KILL);
+        }
+    }
+}
+
+/// There is no guard: either the host before raises one and goes on, or it is gone, and that is ours to do.
+fn outlive(before: &OwnedFd, evidence: &File) -> io::Result<()> {
+    while !poll::readable(&[before.as_fd()], Some(LOOK_MS))[0] {
+        if lock::ask(evidence, Holder::Guard) == Lock::Held {
+            return Err(io::Error::other("another host is alive"));
+        }
+    }
+    Ok(())
 }
 
 /// What of the session is to be flushed to the disk.
@@ -87,6 +139,9 @@ impl Host {
         let truth = Truth::new();
         let now = truth.now();
         let mut evidence = dir.write(Role::Host, now.boot)?;
+        if let Some(before) = held.take(handover::HOST) {
+            succeed(&before, &line, evidence.file())?;
+        }
         if !lock::take(evidence.file(), Holder::Host)? {
             return Err(io::Error::other("another host is alive"));
         }
@@ -108,25 +163,41 @@ impl Host {
             clients: Clients::new(generation),
             flushing: Flushing::default(),
             publisher: Publisher::new(generation),
-            going: false,
+            deaf_until: None,
+            course: Course::Serving,
         })
     }
 
     fn serve(&mut self) {
         self.follow_on();
-        while !self.going {
+        loop {
+            self.serve_on();
+            self.follow.keep(&self.dir, keyframes::AT_THE_END);
+            self.flush();
+            // A guard that died while the disk took its time has nobody but us.
+            if self.course == Course::Over || !self.line.is_broken() {
+                return;
+            }
+            self.course = Course::Serving;
+        }
+    }
+
+    fn serve_on(&mut self) {
+        while self.course == Course::Serving {
             let mut interests = vec![
                 Interest::reading(self.signals.as_fd()),
                 self.line.interest().unwrap_or(Interest::news(self.bell.as_fd())),
                 Interest::reading(self.bell.as_fd()),
-                Interest::reading(self.listener.as_fd()),
+                // Who cannot be let in for want of descriptors would be heard without end.
+                Interest { fd: self.listener.as_fd(), read: self.deaf_until.is_none(), write: false },
             ];
             interests.extend(self.clients.interests(self.line.is_congested()));
             let now = clock::now().boot;
-            let times = [self.flushing.at, self.publisher.wake_at(), self.line.wake_at()];
+            let times = [self.flushing.at, self.publisher.wake_at(), self.line.wake_at(), self.deaf_until];
             let wake_at = times.into_iter().flatten().min();
             let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };
             let ready = poll::wait(&interests, timeout);
+            self.deaf_until.take_if(|at| *at <= clock::now().boot);
             let (ours, theirs) = ready.split_at(4);
             let theirs = theirs.to_vec();
             if ours[0].read {
@@ -149,13 +220,12 @@ impl Host {
                 self.grant(wish);
             }
             if ours[3].read {
-                self.clients.let_in(&self.listener);
+                let full = self.clients.let_in(&self.listener).is_err();
+                self.deaf_until = full.then(|| clock::now().boot.saturating_add(DEAF_MS));
             }
             self.flush_if_due();
             self.publisher.publish(clock::now().boot, self.follow.screen(), &self.dir);
         }
-        self.follow.keep(&self.dir, keyframes::AT_THE_END);
-        self.flush();
     }
 
     fn heed_signals(&mut self) {
@@ -163,7 +233,7 @@ impl Host {
             if caught.number == signal::HUP {
                 self.evidence_note(&format!("host heard a hangup from pid {}; going on", caught.pid));
             } else {
-                self.going = true;
+                self.course = Course::Going;
             }
         }
     }
@@ -175,23 +245,28 @@ impl Host {
                 ToHost::Answered { position } => self.follow.answered(position),
                 ToHost::Ended => {
                     self.follow_on();
-                    self.clients.say_ended();
-                    self.going = true;
+                    self.end();
                     return;
                 }
-                ToHost::Retire => self.going = true,
             }
         }
         // A guard that died after it said so becomes nobody: it needs us.
-        self.going &= self.line.has_guard();
+        if !self.line.has_guard() {
+            self.course = Course::Serving;
+        }
+    }
+
+    /// The session is over.
+    fn end(&mut self) {
+        self.clients.say_ended();
+        self.course = Course::Over;
     }
 
     /// The guard is dead, and with it nobody reads the terminal: the next one goes on where it stopped.
     fn raise_guard(&mut self) {
         self.catch_up();
         if is_closed(&self.dir.read().evidence()) {
-            self.clients.say_ended();
-            self.going = true;
+            self.end();
             return;
         }
         let handover = Handover {

@@ -29,6 +29,7 @@ use abide_core::instant::{At, Span};
 use abide_core::verdict::Now;
 
 pub use abide_sys::signal as signals;
+use abide_sys::spawn;
 pub use act::collect::{Collected, Limits};
 pub use act::drill::Target;
 pub use act::leftover::Owner;
@@ -52,10 +53,17 @@ use store::Home;
 /// a guard needs nothing of what a command needs.
 #[must_use]
 pub fn help_a_session(first_argument: Option<OsString>) -> Option<bool> {
+    signals::survive_file_limits();
     let role = first_argument?;
     match role.as_encoded_bytes() {
-        role if role == guard::ARGUMENT.to_bytes() => Some(guard::main().is_ok()),
-        role if role == host::ARGUMENT.to_bytes() => Some(host::main().is_ok()),
+        role if role == guard::ARGUMENT.to_bytes() => {
+            spawn::call_ourselves(c"abide-guard");
+            Some(guard::main().is_ok())
+        }
+        role if role == host::ARGUMENT.to_bytes() => {
+            spawn::call_ourselves(c"abide-host");
+            Some(host::main().is_ok())
+        }
         _ => None,
     }
 }

@@ -76,6 +76,13 @@ impl AsFd for Signals {
     }
 }
 
+/// From now on a file that may not grow any more is an error of whoever writes to it, and not its death. What is
+/// started at a gate has its own dispositions.
+pub fn survive_file_limits() {
+    // SAFETY: sets the disposition of one signal to a constant.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Sends a signal to the process that this pidfd holds.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
     listen, recv, send, socket_with, socketpair, sockopt,
@@ -40,12 +41,23 @@ pub fn connect_below(dir: &PrivateDir, name: &str) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Lets the next client in. None if there is none, or if it is not of our uid.
-#[must_use]
-pub fn accept(listener: impl AsFd) -> Option<OwnedFd> {
-    let client = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).ok()?;
-    let peer = sockopt::socket_peercred(&client).ok()?;
-    (peer.uid == geteuid()).then_some(client)
+/// Lets the next client of our uid in; none if there is none.
+///
+/// # Errors
+/// If somebody waits who cannot be let in, for want of descriptors or memory.
+pub fn accept(listener: impl AsFd) -> io::Result<Option<OwnedFd>> {
+    loop {
+        let client = match accept_with(listener.as_fd(), SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+            Ok(client) => client,
+            Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
+                return Err(errno.into());
+            }
+            Err(_) => return Ok(None),
+        };
+        if sockopt::socket_peercred(&client).is_ok_and(|peer| peer.uid == geteuid()) {
+            return Ok(Some(client));
+        }
+    }
 }
 
 /// Two ends of a line that keeps messages apart.
@@ -82,7 +94,7 @@ pub fn hush(bell: impl AsFd) {
 pub fn put(socket: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
     match send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
         Ok(sent) => Ok(Some(sent)),
-        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
 }
@@ -93,13 +105,13 @@ pub fn put(socket: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
 /// If the other side is gone in a hurry.
 pub fn take(socket: impl AsFd, into: &mut [u8]) -> io::Result<Option<usize>> {
     let mut got = recv(socket.as_fd(), &mut *into, RecvFlags::DONTWAIT);
-    if got == Err(rustix::io::Errno::CONNRESET) {
+    if got == Err(Errno::CONNRESET) {
         // It died with something unread of ours, which the kernel tells first; what it said before comes after that.
         got = recv(socket.as_fd(), into, RecvFlags::DONTWAIT);
     }
     match got {
         Ok((got, _)) => Ok(Some(got)),
-        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
 }

@@ -92,6 +92,12 @@ fn held(pid: i32) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
 }
 
+/// The name under which this process is listed.
+pub fn call_ourselves(name: &CStr) {
+    // A name is for people; without it everything works.
+    let _ = rustix::thread::set_name(name);
+}
+
 /// This very process, for another to hold.
 ///
 /// # Errors

@@ -35,6 +35,8 @@ pub(crate) struct UpgradeView {
     upgraded: Vec<String>,
     /// Sessions that were this very executable before.
     already: Vec<String>,
+    /// Sessions that ended meanwhile.
+    ended: Vec<String>,
     failed: Vec<FailedView>,
 }
 
@@ -63,11 +65,18 @@ impl Verb for Args {
             admit(session.id.as_str(), session.verdict.status, Column::Commandable)?;
         }
         let version = env!("CARGO_PKG_VERSION");
-        let mut data = UpgradeView { version, upgraded: Vec::new(), already: Vec::new(), failed: Vec::new() };
+        let mut data = UpgradeView {
+            version,
+            upgraded: Vec::new(),
+            already: Vec::new(),
+            ended: Vec::new(),
+            failed: Vec::new(),
+        };
         for done in sessions.upgrade(&wanted)? {
             match done.became {
                 Ok(Became::New) => data.upgraded.push(done.id),
                 Ok(Became::Already) => data.already.push(done.id),
+                Ok(Became::Over) => data.ended.push(done.id),
                 Err(failure) => data.failed.push(FailedView { id: done.id, reason: failure.message }),
             }
         }
@@ -77,6 +86,10 @@ impl Verb for Args {
                     let sessions = count(ids.len(), "session");
                     page.plain(&format!("{sessions} {says} as abide {version}: {}", ids.join(" "))).end();
                 }
+            }
+            if !data.ended.is_empty() {
+                let sessions = count(data.ended.len(), "session");
+                page.plain(&format!("{sessions} ended meanwhile: {}", data.ended.join(" "))).end();
             }
             if wanted.is_empty() {
                 page.plain("no session runs").end();

@@ -1,6 +1,7 @@
 //! Another abide is installed while sessions run: they go on as it, and nobody notices.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use abide_testkit::deadline::until;
 use abide_testkit::{Abide, Ending, Observer, Running, Terminal};
@@ -120,6 +121,43 @@ fn a_guard_that_is_killed_in_the_middle_of_an_upgrade_is_replaced_by_the_host_th
     assert_eq!(upgrading.reap(), Ending::Exited(1), "the session goes on as it was");
     life.program.0.signal(Signal::USR1);
     assert_eq!(world.wait(&life.id).0, Some(9));
+}
+
+#[test]
+fn wherever_a_guard_is_killed_in_an_upgrade_its_session_goes_on() {
+    let world = World::new();
+    let new = another(&world);
+    // The old one leaves slowly: it waits for a disk, as it may at any time.
+    let slow =
+        ["-f", "-qq", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=300000"];
+    for spins in (0..12).map(|turn| turn * turn * 16_000) {
+        let life = world.live(&["trap-exit USR1 9", "print ready", "hang"]);
+        life.until_shown("ready");
+        let [guard, host] = [life.helper("guard", None), life.helper("host", None)];
+        let mut strace = Command::new("strace");
+        let log = world.beside("calls");
+        let mut tracer = Running::start(strace.args(slow).args(["-o", &log, "-p", &host.pid().to_string()]));
+        until("it is traced", || traced_by(host.pid()) == tracer.pid());
+        let mut upgrading =
+            Running::start(new.command(&["upgrade", &life.id]).stderr(std::process::Stdio::null()));
+        // A little later each time.
+        (0..spins).for_each(|_| std::hint::spin_loop());
+        guard.signal(Signal::KILL);
+        guard.await_end();
+        upgrading.reap();
+        life.helper("guard", Some(guard.pid()));
+        assert!(life.program.0.lives(), "after {spins}: {}", life.inspect());
+        life.program.0.signal(Signal::USR1);
+        assert_eq!(world.wait(&life.id).0, Some(9), "after {spins}: {}", life.inspect());
+        tracer.reap();
+    }
+}
+
+/// Who traces a process.
+fn traced_by(pid: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    line.and_then(|pid| pid.trim().parse().ok()).unwrap_or(0)
 }
 
 #[test]

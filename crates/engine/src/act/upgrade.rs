@@ -29,6 +29,8 @@ pub enum Became {
     New,
     /// Guard and host were it before.
     Already,
+    /// The session ended meanwhile.
+    Over,
 }
 
 /// Everything is looked at again after this long, whatever was or was not heard.
@@ -54,9 +56,8 @@ pub(crate) fn upgrade(truth: &Truth, home: &Home, sessions: &[Session], path: &P
     let deadline = clock::now().boot.saturating_add(WITHIN_MS);
     while !pending.is_empty() {
         pending.retain_mut(|(at, order)| {
-            let done = order.is_done(truth, home);
-            became[*at] = done.then_some(Ok(Became::New));
-            !done
+            became[*at] = order.done(truth, home);
+            became[*at].is_none()
         });
         let left = deadline.saturating_sub(clock::now().boot);
         if left == 0 {
@@ -115,10 +116,22 @@ fn order<'a>(
 }
 
 impl Order<'_> {
-    fn is_done(&mut self, truth: &Truth, home: &Home) -> bool {
+    /// What became of it, once that can be told.
+    fn done(&mut self, truth: &Truth, home: &Home) -> Option<Result<Became, Failure>> {
         self.hear(home);
         let now = truth.of(home, &self.session.id);
-        now.is_over() || (self.guard_became_it(truth) && (self.welcomed || self.host_is_recorded(&now)))
+        if now.is_over() {
+            return Some(Ok(Became::Over));
+        }
+        if truth.is_alive(&self.guard).is_dead() {
+            let _ = self.take_back(home);
+            return Some(Err(refuse(
+                self.session,
+                "its guard died over it; whoever follows it does as before",
+            )));
+        }
+        let became = self.guard_became_it(truth) && (self.welcomed || self.host_is_recorded(&now));
+        became.then_some(Ok(Became::New))
     }
 
     /// The same process, with another executable: the kernel says so, whatever could be recorded.
@@ -146,10 +159,14 @@ impl Order<'_> {
         }
     }
 
+    /// The order, if it was not carried out: now it never is.
+    fn take_back(&self, home: &Home) -> Option<String> {
+        home.session(&self.session.id).ok().and_then(|dir| dir.take_next_image())
+    }
+
     /// Its time is up. What it has not begun it does not begin any more.
     fn withdraw(&self, truth: &Truth, home: &Home) -> Result<Became, Failure> {
-        let order = home.session(&self.session.id).ok().and_then(|dir| dir.take_next_image());
-        let why = match order {
+        let why = match self.take_back(home) {
             Some(_) => "its guard did not answer in time, and the order was withdrawn",
             None if self.guard_became_it(truth) => {
                 "its guard is the new version, but no host of it came up in time"

@@ -152,7 +152,13 @@ fn await_host(mut client: Client, signals: &Signals, ended: &File) -> io::Result
             continue;
         }
         match client.hear() {
-            Ok(more) => heard.extend(more),
+            Ok(more) => {
+                let is_refusal = |said: &&ToClient| matches!(said, ToClient::Refused { .. });
+                if let Some(ToClient::Refused { message, .. }) = more.iter().find(is_refusal) {
+                    return Err(io::Error::other(message.clone()));
+                }
+                heard.extend(more);
+            }
             // It died just now; the next one lets us in.
             Err(_) => client.come_back()?,
         }

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::body_from_line;
-use abide_core::evidence::{Observer, Role, Terms, Witness};
+use abide_core::evidence::{Observer, Role, Witness};
 use abide_core::guard::{Guard, Input, Orders};
 use abide_core::recording::Kind;
 use abide_core::verdict::program_of;
@@ -56,7 +56,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     handover.answered = handover.answered.max(answered_before(begun, &spill));
     let recording = given.take(handover::RECORDING).map(File::from);
     let recording = recording.map_or_else(|| dir.append_recording(), Ok)?;
-    let recorder = Recorder::resume(recording, spill, terms(&known).record_bytes, &handover);
+    let recorder = Recorder::resume(recording, spill, &known, &handover);
     let pidfd = given.must(handover::PROGRAM)?;
     let mut keeper = Keeper {
         unsaid: guarded(&truth, evidence.file()).ok(),
@@ -76,7 +76,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     keeper.say_unsaid();
     if handover.facts.is_some() {
         // Until now the host of the version before stood by, in case that this one could not work.
-        keeper.link.retire_host();
+        keeper.replace_host();
     }
     // A stop that was asked of the guard before is completed by this one, and an end that came meanwhile is seen.
     if let Some(asked) = &known.closing.stop_asked {
@@ -92,12 +92,8 @@ fn answered_before(((whose, position), _): ((u64, u64), usize), spill: &Spill) -
     if whose == ANSWERS && position == answered { answered.saturating_sub(1) } else { answered }
 }
 
-fn terms(known: &Evidence) -> Terms {
-    known.beginning.launched.as_ref().map(|told| told.body.terms).unwrap_or_default()
-}
-
 fn orders(known: &Evidence, started_boot: u64) -> Orders {
-    let terms = terms(known);
+    let terms = known.beginning.launched.as_ref().map(|told| told.body.terms).unwrap_or_default();
     let timeout_at = terms.timeout_ms.map(|ms| started_boot.saturating_add(ms));
     Orders { asking: vec![signal::TERM], timeout_at, remove: terms.remove }
 }

@@ -21,15 +21,13 @@ use crate::store::SessionDir;
 
 /// How much input may wait for the terminal before no more is taken from the host.
 const PENDING: usize = 256 * 1024;
-/// How long a host that is asked to go may take.
-const RETIRE_MS: u64 = 3_000;
 
 pub(super) struct Link {
     listener: OwnedFd,
     bell: OwnedFd,
     host: Option<Served>,
-    /// When a host that was asked to go and has not gone is ended.
-    retiring: Option<u64>,
+    /// The one that takes its place when it goes.
+    next: Option<Served>,
     respawn: Respawn,
     generation: u32,
     pending: VecDeque<Piece>,
@@ -79,7 +77,7 @@ impl Link {
             listener: dir.listen()?,
             bell: sock::bell()?,
             host: None,
-            retiring: None,
+            next: None,
             respawn: Respawn::default(),
             generation: 0,
             pending: VecDeque::new(),
@@ -108,7 +106,7 @@ impl Link {
             listener: given.must(handover::LISTENER)?,
             bell: given.must(handover::BELL)?,
             host: given.take(handover::LINE).map(|line| Served { line, process }),
-            retiring: None,
+            next: None,
             respawn: Respawn::default(),
             generation: handover.generation,
             pending: pending.collect(),
@@ -123,7 +121,6 @@ impl Link {
 
     /// Starts a host if there is none and it is time for one.
     pub(super) fn ensure(&mut self, dir: &SessionDir, held: &[Named<'_>]) {
-        self.insist();
         if self.host.is_some() || !self.respawn.is_due(clock::now().boot) {
             return;
         }
@@ -174,24 +171,21 @@ impl Link {
         self.hosts.retain(|host| *host != pid);
     }
 
-    /// When to come back for the next host, or for one that does not go.
+    /// When to come back for the next host.
     pub(super) fn wake_at(&self) -> Option<u64> {
-        if self.host.is_none() { Some(self.respawn.due_at()) } else { self.retiring }
+        self.host.is_none().then(|| self.respawn.due_at())
     }
 
-    /// Asks the host to go, so that the next one is of our own version.
-    pub(super) fn retire_host(&mut self) {
-        self.tell(ToHost::Retire);
-        self.retiring = Some(clock::now().boot.saturating_add(RETIRE_MS));
-    }
-
-    /// Ends a host that was asked to go and hangs: there is nothing it has that the next one has not.
-    fn insist(&mut self) {
-        if self.retiring.take_if(|at| *at <= clock::now().boot).is_some()
-            && let Some(process) = self.host.as_ref().and_then(|host| host.process.as_ref())
-        {
-            let _ = signal::send(process, signal::KILL);
-        }
+    /// Starts the next host beside the one that lives: it asks that one to go once it can take its place itself, so
+    /// that at every instant there is one who can go on without us.
+    pub(super) fn replace_host(&mut self, dir: &SessionDir, held: &[Named<'_>]) {
+        let Some(before) = self.host.as_ref().and_then(|host| host.process.as_ref()?.try_clone().ok()) else {
+            return;
+        };
+        self.generation += 1;
+        self.respawn.started(clock::now().boot);
+        // Without it the one that lives goes on.
+        self.next = self.start(dir, &[held, &[(handover::HOST, before.as_fd())]].concat()).ok();
     }
 
     /// What the next image of this guard must know and hold.
@@ -232,7 +226,7 @@ impl Link {
     }
 
     pub(super) fn tell_ended(&self) {
-        if let Some(host) = &self.host {
+        for host in self.host.iter().chain(&self.next) {
             host.tell(ToHost::Ended);
             // One that somebody stopped would be left behind.
             if let Some(process) = &host.process {
@@ -254,9 +248,11 @@ impl Link {
 
     /// The line broke. What the host said last and was not taken, its clients say again to the next one.
     pub(super) fn lose_host(&mut self) {
-        self.host = None;
-        self.retiring = None;
-        self.respawn.gone(clock::now().boot);
+        self.host = self.next.take();
+        match &self.host {
+            Some(next) => next.tell(ToHost::Answered { position: self.answered }),
+            None => self.respawn.gone(clock::now().boot),
+        }
     }
 
     pub(super) fn has_pending(&self) -> bool {

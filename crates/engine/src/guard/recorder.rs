@@ -6,7 +6,8 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use abide_core::evidence::Cut;
-use abide_core::recording::{Entry, Kind, closing, header};
+use abide_core::evidence::fold::Evidence;
+use abide_core::recording::{Entry, Kind, closing, cut_payload, header};
 use abide_core::wire::ANSWERS;
 use abide_sys::{clock, disk};
 
@@ -42,12 +43,14 @@ impl Recorder {
     }
 
     /// Goes on where another guard stopped, with what it had read and not recorded.
-    pub(super) fn resume(file: File, spill: Spill, most: Option<u64>, handover: &Handover) -> Self {
+    pub(super) fn resume(file: File, spill: Spill, known: &Evidence, handover: &Handover) -> Self {
         let left = spill.left();
         let unrecorded = left.length > 0 && left.position >= handover.position;
         let position = if unrecorded { left.position } else { handover.position };
         let lost = position.saturating_sub(handover.recorded);
-        let mut recorder = Self { position, lost, ..Self::new(file, spill, most) };
+        let terms = known.beginning.launched.as_ref().map(|told| told.body.terms).unwrap_or_default();
+        let mut recorder = Self { position, lost, ..Self::new(file, spill, terms.record_bytes) };
+        recorder.reason = known.record.cut.as_ref().map_or_else(String::new, |told| told.body.reason.clone());
         recorder.pen.torn = handover.torn.clone();
         if unrecorded {
             recorder.record(left.kind, left.length);
@@ -162,8 +165,8 @@ impl Recorder {
 
     /// There may be room again: the gap is recorded before anything else.
     fn say_cut(&mut self) -> bool {
-        let payload = format!("{} {}", self.lost, self.reason);
-        let said = self.pen.append(&frame(Kind::Cut, self.position, payload.as_bytes())).is_ok();
+        let payload = cut_payload(self.lost, &self.reason);
+        let said = self.pen.append(&frame(Kind::Cut, self.position, &payload)).is_ok();
         if said {
             self.lost = 0;
         }
@@ -203,11 +206,17 @@ impl Pen {
             }
             self.torn.drain(..written);
         }
-        let written = disk::append_some(&self.file, frame)?;
-        if written == frame.len() {
-            return Ok(());
+        let mut written = 0;
+        while written < frame.len() {
+            // The reason for a short write is told by the next one.
+            match disk::append_some(&self.file, &frame[written..]) {
+                Ok(more) if more > 0 => written += more,
+                stopped => {
+                    self.torn = if written > 0 { closing(&frame[..written]) } else { Vec::new() };
+                    return Err(stopped.err().unwrap_or_else(|| io::ErrorKind::StorageFull.into()));
+                }
+            }
         }
-        self.torn = closing(&frame[..written]);
-        Err(io::ErrorKind::StorageFull.into())
+        Ok(())
     }
 }

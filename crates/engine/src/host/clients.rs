@@ -86,9 +86,16 @@ impl Clients {
         })
     }
 
-    pub(super) fn let_in(&mut self, listener: &OwnedFd) {
-        while let Some(socket) = sock::accept(listener) {
+    /// Lets in who waits.
+    ///
+    /// # Errors
+    /// If somebody waits who cannot be let in now.
+    pub(super) fn let_in(&mut self, listener: &OwnedFd) -> std::io::Result<()> {
+        while let Some(socket) = sock::accept(listener)? {
             if self.all.len() == CLIENTS {
+                let message = format!("{CLIENTS} clients are connected, and no more are served");
+                let refused = ToClient::Refused { code: "busy".to_owned(), message };
+                let _ = sock::put(&socket, &refused.to_stream());
                 continue;
             }
             self.next += 1;
@@ -102,6 +109,7 @@ impl Clients {
                 gone: false,
             });
         }
+        Ok(())
     }
 
     /// Sends and receives what can be, and says what the clients want. `ready` is in the order of `interests`.

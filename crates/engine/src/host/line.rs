@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::guard::Respawn;
 use abide_core::wire::{ANSWERS, LONGEST, Message, ToGuard, ToHost};
-use abide_sys::poll::Interest;
+use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, sock};
 
 /// While so much is not confirmed, nothing more is taken from clients.
@@ -62,6 +62,12 @@ impl Line {
 
     pub(super) const fn has_guard(&self) -> bool {
         self.guard.is_some()
+    }
+
+    /// Whether the guard is gone, heard or not.
+    pub(super) fn is_broken(&self) -> bool {
+        let is_gone = |guard: &OwnedFd| poll::wait(&[Interest::news(guard.as_fd())], Some(0))[0].read;
+        self.guard.as_ref().is_none_or(is_gone)
     }
 
     /// There is no guard, and it is time for the next one.
@@ -165,7 +171,7 @@ impl Line {
                     self.answered = self.answered.max(position);
                     self.confirmed(ANSWERS, position);
                 }
-                Some(ToHost::Ended | ToHost::Retire) | None => {}
+                Some(ToHost::Ended) | None => {}
             }
             if word.is_some() {
                 return word;

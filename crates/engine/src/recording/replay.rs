@@ -7,7 +7,7 @@ use std::ops::Range;
 use abide_core::failure::{Code, Failure};
 use abide_core::instant::{At, Instant, Span};
 use abide_core::keyframe::Head;
-use abide_core::recording::{Entry, HEADER, Kind, is_written_again};
+use abide_core::recording::{Entry, HEADER, Kind, cut_says, is_written_again};
 use abide_core::screen::{Notice, Screen};
 
 use super::keyframes::Point;
@@ -44,7 +44,7 @@ pub enum What<'a> {
 pub enum Gap {
     /// So many bytes of the file cannot be read.
     Damage { offset: u64, length: u64 },
-    /// Output was not recorded here: how many bytes, and why.
+    /// Output was not recorded here: how much, and why.
     Cut(String),
 }
 
@@ -241,7 +241,7 @@ impl<'a> Replay<'a> {
             self.replayed.entries += u64::from(self.given);
             self.piece = begin..end;
             return Ok(match entry.kind {
-                Kind::Cut => Taken::Gap(Gap::Cut(String::from_utf8_lossy(entry.payload).into_owned())),
+                Kind::Cut => Taken::Gap(Gap::Cut(cut_says(entry.payload))),
                 Kind::Start
                 | Kind::Output
                 | Kind::Errors

@@ -104,6 +104,28 @@ fn without_descriptors_a_launch_is_refused_or_done_right() {
 
 // TRUTH 36
 #[test]
+fn without_long_files_a_launch_is_refused_or_done_right() {
+    let limits = [1000, 3000, 5000, 100_000, 1_000_000].map(|bytes| format!("--fsize={bytes}"));
+    Limited::new(false).check_all(limits.into_iter(), "File too large");
+}
+
+// TRUTH 19
+#[test]
+fn a_recording_that_may_not_grow_any_more_costs_output_and_never_the_outcome() {
+    let limited = Limited::new(false);
+    let script = "seq 1 400000; sh -c 'exit 7'";
+    let ran = limited.run("--fsize=1000000", &["run", "-d", "--", "sh", "-c", script]);
+    let id = ran.stdout.trim_end();
+    assert_eq!(limited.run("--core=0", &["wait", id]).code(), Some(7), "{ran:?}");
+    let shown = limited.run("--core=0", &["logs", id]).stdout;
+    assert!(
+        shown.starts_with("1\n2\n") && shown.contains("File too large"),
+        "it says where and why it was cut"
+    );
+}
+
+// TRUTH 36
+#[test]
 fn without_processes_a_launch_is_refused_or_done_right() {
     let limited = Limited::new(true);
     if limited.user.is_none() {
