@@ -236,7 +236,7 @@ impl Sessions {
     /// Records a program's own word on its work.
     ///
     /// # Errors
-    /// If the evidence cannot be written.
+    /// If its end or its removal came first, or if the evidence cannot be written.
     pub fn declare(&self, session: &Session, word: Declared) -> Result<(), Failure> {
         let home = self.home_of(session)?;
         declared::declare(&self.truth, home, session, word)

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::running::Ran;
+use crate::observer::Observer;
+use crate::running::{Ran, Running};
 
 /// The same command under `strace` with these options, everything it starts included; what is seen goes to a file.
 #[must_use]
@@ -45,4 +46,21 @@ pub fn seen(log: &Path) -> Vec<Call> {
         Some(Call { at: at.parse().ok()?, text: text.to_owned() })
     };
     text.lines().filter_map(call).collect()
+}
+
+/// What a tracer started first.
+///
+/// # Panics
+/// If it has started nothing.
+#[must_use]
+pub fn first_of(tracer: &Running) -> Observer {
+    let started =
+        std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", tracer.pid())).expect("procfs");
+    Observer::of(started.split_whitespace().next().expect("it started one").parse().expect("a pid"))
+}
+
+/// Whether something that is traced has been stopped: only its tracer knows.
+#[must_use]
+pub fn is_stopped(log: &Path) -> bool {
+    std::fs::read_to_string(log).is_ok_and(|calls| calls.contains("stopped by SIGSTOP"))
 }

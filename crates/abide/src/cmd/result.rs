@@ -1,7 +1,6 @@
 //! `abide result set`: a program's own word on its work.
 
-use abide_core::failure::{Code, Failure, admit};
-use abide_core::status::Column;
+use abide_core::failure::{Code, Failure};
 use abide_engine::declared::declared;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,7 +19,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "The declared result outranks the exit status in `wait`; where the two differ, both are shown. \
-    A result of a session that is over would change what `wait` has told, and is refused with 5. \
+    A result of a session that is over would change what `wait` has told: it does not count, and is refused \
+    with 5, also if the end came while it was being declared. \
     A program may also leave a `result.toml` with status, exit_code and summary in $ABIDE_SESSION_DIR."
 )]
 pub(crate) struct Args {
@@ -73,11 +73,6 @@ impl Verb for Args {
         })?;
         let sessions = front.sessions()?;
         let session = sessions.find(&wanted)?;
-        admit(session.id.as_str(), session.verdict.status, Column::Active).map_err(|failure| {
-            failure.hint(
-                "a result is declared before the end: from within the session, or by whoever watches it",
-            )
-        })?;
         if set.exit_code.is_none() {
             check(&set.status)?;
         }

@@ -1,8 +1,11 @@
 //! How programs end, and what is said of it: codes, signals, programs that never ran, ends that come early.
 
+use std::process::Stdio;
+
 use abide_testkit::deadline::{Deadline, until};
 use abide_testkit::observer::Doomed;
-use abide_testkit::{Ending, Observer};
+use abide_testkit::trace::{first_of, is_stopped, traced};
+use abide_testkit::{Ending, Observer, Running};
 use rustix::process::{Resource, Signal, getrlimit};
 use serde_json::Value;
 
@@ -184,6 +187,31 @@ fn a_result_that_is_written_in_part_is_no_word_at_all() {
         );
         assert_eq!(life.program.0.ending(), Some(Ending::Exited(17)));
     }
+}
+
+#[test]
+fn a_result_that_the_end_overtakes_does_not_count_and_is_told_so() {
+    let world = World::new();
+    let (life, gate) = world.gated(&["exit 3"]);
+    let log = world.home.around().join("calls");
+    // It has seen the session run, and stands still before it writes.
+    let stop = ["-e", "trace=write", "-e", "inject=write:error=EINTR:signal=STOP:when=1"];
+    let command = world.abide.command(&["result", "set", "success", "--json", "--session", &life.id]);
+    let mut setting = Running::start(traced(&command, &stop, &log).stderr(Stdio::null()));
+    until("it is about to declare", || is_stopped(&log));
+    gate.open();
+    assert_eq!(world.wait(&life.id).0, Some(3));
+    first_of(&setting).signal(Signal::CONT);
+    let told: Value = serde_json::from_str(&setting.line()).expect("JSON");
+    assert_eq!((setting.reap(), &told["error"]["code"]), (Ending::Exited(5), &"not_active".into()), "{told}");
+    assert_eq!((&told["error"]["status"], told["error"]["hint"].is_string()), (&"exited".into(), true));
+    let (code, waited) = world.wait(&life.id);
+    assert_eq!(
+        (code, &waited["declared"]),
+        (Some(3), &Value::Null),
+        "an answer that was given stands: {waited}"
+    );
+    assert_eq!(world.told(&life.id, "declared").len(), 1, "it was too late, not lost");
 }
 
 // TRUTH 15

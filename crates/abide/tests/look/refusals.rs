@@ -59,6 +59,12 @@ fn a_result_after_the_end_is_refused_and_changes_no_code() {
     assert_eq!((code, lines[0]), (Some(5), first));
     assert!(lines[1].starts_with("hint: a result is declared before the end"), "{lines:?}");
     assert_eq!(stage.abide.run(&["wait", "exited00"]).code(), Some(3));
+    let _removing = stage.over("removing").ended(How::Exited { code: 3 }).removing();
+    let _removed = stage.over("removed0").ended(How::Exited { code: 3 }).removing().removed();
+    for (id, refusal) in [("removing", "not_commandable"), ("removed0", "not_commandable")] {
+        let ran = stage.abide.run(&["result", "set", "--json", "success", "--session", id]);
+        assert_eq!((ran.code(), &ran.json()["error"]["code"]), (Some(5), &refusal.into()), "{ran:?}");
+    }
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub struct Helpers {
     pub hosted: Option<Told<Hosted>>,
 }
 
-/// What ended it; the first of each.
+/// What ended it: the first of each, unless a later one observed what the first could not.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Closings {
     pub stop_asked: Option<Told<StopAsked>>,
@@ -58,6 +58,7 @@ pub struct Closings {
 /// What the program and its agent say of the work.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Work {
+    /// The latest before the end was on record: what comes after would change what has been told.
     pub declared: Option<Told<Declared>>,
     pub turn: Option<Told<Box<TurnOpened>>>,
     /// The latest turn was closed.
@@ -198,14 +199,14 @@ impl Evidence {
             Body::ImageChanged(body) => latest!(self.beginning.image, body),
             Body::Guarded(body) => latest!(self.helpers.guarded, body),
             Body::Hosted(body) => latest!(self.helpers.hosted, body),
-            Body::ExecFailed(body) => first!(self.closing.exec_failed, body),
             Body::StopAsked(body) => first!(self.closing.stop_asked, body),
-            // Whoever observed how it ended outranks one who could not.
-            Body::Ended(body) => match &self.closing.ended {
-                Some(told) if told.body.outcome.how != How::Lost => {}
-                Some(_) | None => latest!(self.closing.ended, body),
-            },
-            Body::Sealed(body) => first!(self.closing.sealed, body),
+            // A recorded end is final; only whoever observed how it ended outranks those who could not.
+            Body::ExecFailed(_) | Body::Ended(_) if self.closing.is_observed() => {}
+            Body::Ended(body) if body.outcome.how == How::Lost && self.closing.is_recorded() => {}
+            Body::Declared(_) | Body::Sealed(_) if self.closing.is_recorded() => {}
+            Body::ExecFailed(body) => latest!(self.closing.exec_failed, body),
+            Body::Ended(body) => latest!(self.closing.ended, body),
+            Body::Sealed(body) => latest!(self.closing.sealed, body),
             Body::Removing(_) => first!(self.closing.removing, ()),
             Body::Removed(_) => first!(self.closing.removed, ()),
             Body::Declared(body) => latest!(self.work.declared, body),
@@ -228,6 +229,20 @@ impl Evidence {
             | Body::Summary(_)
             | Body::Other { .. } => {}
         }
+    }
+}
+
+impl Closings {
+    /// Its end is on record, whoever told of it.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        self.ended.is_some() || self.exec_failed.is_some() || self.sealed.is_some()
+    }
+
+    /// Its end is on record by one who saw it.
+    fn is_observed(&self) -> bool {
+        let seen = |told: &Told<Box<Ended>>| told.body.outcome.how != How::Lost;
+        self.exec_failed.is_some() || self.ended.as_ref().is_some_and(seen)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The outcome and the codes that are passed on. Never a code that no fact holds.
 
 use super::{Rule, Seen};
-use crate::evidence::fold::Evidence;
+use crate::evidence::fold::{Evidence, Told};
 use crate::evidence::number::{Errno, Signal};
 use crate::evidence::{Cause, Closing, How, Observer, Outcome, Sealed};
 use crate::identity::{Death, Liveness};
@@ -90,8 +90,12 @@ pub(super) fn codes(status: Status, outcome: Option<&Outcome>, evidence: &Eviden
         How::Signaled { .. } | How::ExecFailed { .. } | How::Lost => None,
     });
     let seen = outcome.is_some_and(|outcome| outcome.how != How::Lost);
-    // Whoever never ran has nothing to declare.
-    match evidence.work.declared.as_ref().filter(|_| status != Status::Failed) {
+    // Whoever never ran has nothing to declare, nor has it when it is removed.
+    let sealed_unrun = |told: &Told<Box<Sealed>>| told.body.status == Closing::NeverRan;
+    let never_ran = status == Status::Failed
+        || outcome.is_some_and(|outcome| matches!(outcome.how, How::ExecFailed { .. }))
+        || (!seen && evidence.closing.sealed.as_ref().is_some_and(sealed_unrun));
+    match evidence.work.declared.as_ref().filter(|_| !never_ran) {
         Some(declared) => {
             let code = declared.body.exit_code;
             Codes { exit: Some(code), wait: Some(code), agrees: seen.then_some(exited == Some(code)) }

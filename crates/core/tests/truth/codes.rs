@@ -54,10 +54,22 @@ fn an_end_that_nobody_observed_has_no_code() {
 #[test]
 fn a_declared_result_outranks_the_exit_status_and_disagreement_is_shown() {
     check(running().guard(declared(0)).guard(exited(17)), (Some(0), Some(0), Some(false)));
-    check(running().guard(exited(17)).guard(declared(0)), (Some(0), Some(0), Some(false)));
     check(running().guard(declared(17)).guard(exited(17)), (Some(17), Some(17), Some(true)));
     let killed = ended(How::Signaled { signal: 9, core: false });
     check(running().guard(declared(0)).guard(killed), (Some(0), Some(0), Some(false)));
+}
+
+#[test]
+fn a_result_that_comes_after_the_end_changes_nothing() {
+    let late = |story: Story| story.client(declared(0));
+    check(late(running().guard(exited(17))), (Some(17), Some(17), None));
+    check(late(running().guard(ended(How::Signaled { signal: 9, core: false }))), (None, Some(137), None));
+    check(late(running().guard(ended(How::Lost))), (None, Some(125), None));
+    check(late(running().guard(exec_failed(ENOENT))), (None, Some(127), None));
+    check(late(running().client(sealed(Closing::Lost))), (None, Some(125), None));
+    check(late(running().guard(declared(4)).guard(exited(17))), (Some(4), Some(4), Some(false)));
+    let observed_late = late(running().client(sealed(Closing::Lost))).guard(exited(17));
+    check(observed_late, (Some(17), Some(17), None));
 }
 
 #[test]

@@ -83,18 +83,25 @@ proptest! {
     }
 
     #[test]
-    fn an_observed_end_is_never_taken_back_by_what_follows(
-        facts in vec(any_fact(), 0..12),
-        more in vec(any_fact(), 0..6),
+    fn codes_never_change_by_what_is_added_after_an_end_unless_someone_saw_what_a_sealer_could_not(
+        facts in vec(any_fact(), 0..8),
+        closing in any_closing(),
+        more in vec(any_fact(), 0..8),
         seen in any_seen(),
         now in any_now(),
     ) {
-        let facts = [running().facts, facts].concat();
-        let before = derive(&fold(&facts), &seen, now);
-        let after = derive(&fold(&[facts, more].concat()), &seen, now);
-        // Only a failed exec, which contradicts an end, and a removal have more to say.
-        let kept = [Status::Exited, Status::Failed, Status::Destroying, Status::Destroyed];
-        prop_assert!(before.status != Status::Exited || kept.contains(&after.status));
+        let facts = [running().facts, facts, vec![closing]].concat();
+        let before = fold(&facts);
+        let observed = |fact: &Fact| how_of(fact).is_some_and(|how| how != How::Lost);
+        let nobody_saw = !facts.iter().any(observed);
+        let more: Vec<Fact> = more.into_iter().filter(|fact| !(nobody_saw && observed(fact))).collect();
+        let after = fold(&[facts, more].concat());
+        prop_assert_eq!(&before.work.declared, &after.work.declared);
+        let (before, after) = (derive(&before, &seen, now), derive(&after, &seen, now));
+        let removed = [before.status, after.status].contains(&Status::Destroying);
+        prop_assert!(removed || before.codes == after.codes, "{before:#?} {after:#?}");
+        let kept = [before.status, Status::Destroying, Status::Destroyed];
+        prop_assert!(kept.contains(&after.status), "{before:#?} {after:#?}");
     }
 
     #[test]
@@ -232,17 +239,29 @@ fn any_fact() -> impl Strategy<Value = Fact> {
     })
 }
 
-fn any_body() -> impl Strategy<Value = Body> {
-    let how = prop_oneof![
+fn any_closing() -> impl Strategy<Value = Fact> {
+    let closing = prop_oneof![
+        any_how().prop_map(ended),
+        any::<i32>().prop_map(exec_failed),
+        select(vec![Closing::Lost, Closing::NeverRan]).prop_map(sealed),
+    ];
+    (any_fact(), closing).prop_map(|(fact, body)| Fact { body, ..fact })
+}
+
+fn any_how() -> impl Strategy<Value = How> {
+    prop_oneof![
         any::<u8>().prop_map(|code| How::Exited { code }),
         (1..65_u8, any::<bool>()).prop_map(|(signal, core)| How::Signaled { signal, core }),
         Just(How::Lost),
-    ];
+    ]
+}
+
+fn any_body() -> impl Strategy<Value = Body> {
     let other =
         "[a-z]{1,8}".prop_map(|name| Body::Other { name: format!("x_{name}"), body: "[null]".into() });
     prop_oneof![
         6 => select(every_kind()),
-        2 => how.prop_map(ended),
+        2 => any_how().prop_map(ended),
         1 => any::<u8>().prop_map(declared),
         1 => any::<i32>().prop_map(exec_failed),
         1 => select(vec![Closing::Lost, Closing::NeverRan]).prop_map(sealed),

@@ -112,8 +112,8 @@ fn an_observed_end_outranks_a_sealed_one_in_either_order() {
     check(after, dead, Status::Exited, Rule::Ended);
     let unseen = running().guard(ended(How::Lost)).client(sealed(Closing::Lost));
     let outcome = judge_story(&unseen, &seen(DEAD, DEAD, DEAD)).outcome.unwrap();
-    assert_eq!(outcome.observed_by, Some(Observer::Sealed), "the last word on an end that nobody saw");
-    check(unseen, dead, Status::Lost, Rule::SealedLost);
+    assert_eq!(outcome.observed_by, Some(Observer::Guard), "the first word on an end that nobody saw");
+    check(unseen, dead, Status::Lost, Rule::EndedUnseen);
 }
 
 #[test]

@@ -205,6 +205,12 @@ impl Writer {
         Self { file, witness, seq }
     }
 
+    /// Whose pen it is.
+    #[must_use]
+    pub(crate) const fn witness(&self) -> Witness {
+        self.witness
+    }
+
     /// How many facts this witness has written.
     #[must_use]
     pub(crate) const fn seq(&self) -> u64 {

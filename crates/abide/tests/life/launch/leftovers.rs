@@ -7,7 +7,7 @@ use abide_testkit::deadline::until;
 use abide_testkit::observer::Doomed;
 use abide_testkit::scene::Scene;
 use abide_testkit::scene::dead;
-use abide_testkit::trace::traced;
+use abide_testkit::trace::{first_of, is_stopped, traced};
 use abide_testkit::{Observer, Running};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -47,24 +47,11 @@ fn half_a_launch(world: &World, (fault, fact): (&str, &str)) -> (Running, Doomed
     (tracer, Doomed(Observer::of(guard)))
 }
 
-/// What a tracer started first.
-fn first_of(tracer: &Running) -> Observer {
-    let started =
-        std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", tracer.pid())).expect("procfs");
-    Observer::of(started.split_whitespace().next().expect("it started one").parse().expect("a pid"))
-}
-
 fn kill(processes: &[&Observer]) {
     for process in processes {
         process.signal(Signal::KILL);
         process.await_end();
     }
-}
-
-/// Whether the guard has been stopped; as it is traced, only its tracer knows.
-fn is_stopped(world: &World) -> bool {
-    let calls = std::fs::read_to_string(world.home.around().join("calls")).unwrap_or_default();
-    calls.contains("stopped by SIGSTOP")
 }
 
 #[test]
@@ -74,7 +61,7 @@ fn a_launch_that_goes_on_is_nobody_elses_to_clear() {
     assert_eq!(told(&world, &["--fix"]), []);
     assert_eq!(data(&world.abide.run(&["gc", "--json"]))["removed"], Value::Array(Vec::new()));
     assert_eq!(world.abide.run(&["ls", "-aq"]).stdout, "", "a draft is shown");
-    until("the guard stands still", || is_stopped(&world));
+    until("the guard stands still", || is_stopped(&world.home.around().join("calls")));
     guard.0.signal(Signal::CONT);
     let id = launcher.line();
     assert_eq!(world.wait(&id).0, Some(0));
