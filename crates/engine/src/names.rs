@@ -9,7 +9,7 @@ use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
 
 use crate::store::Home;
-use crate::truth::Truth;
+use crate::truth::{Session, Truth};
 
 const LOCK: &str = ".lock";
 
@@ -29,7 +29,8 @@ pub(crate) fn reserve(
     if let Some(holder) = holder.as_deref().and_then(SessionId::parse)
         && home.has(&holder)
     {
-        let status = truth.of(home, &holder).verdict.status;
+        let session = truth.of(home, &holder);
+        let status = session.verdict.status;
         if status.is_active() {
             return Err(Failure::new(
                 Code::NameInUse,
@@ -37,11 +38,23 @@ pub(crate) fn reserve(
             )
             .about(holder.as_str())
             .in_status(status)
-            .hint("choose another name, or stop that session first"));
+            .hint(way_out(&session)));
         }
     }
     names.set_link_text(name, id.as_str()).map_err(|e| failed(&e))?;
     Ok(lock)
+}
+
+/// What sets a name free.
+fn way_out(holder: &Session) -> String {
+    let (id, status) = (&holder.id, holder.verdict.status);
+    if holder.half_removed {
+        return format!("its removal began and did not end: `abide rm {id}` or `abide doctor --fix` ends it");
+    }
+    if status.is_stoppable() {
+        return format!("choose another name, or end that session first with `abide stop {id}`");
+    }
+    format!("choose another name; `abide why {id}` shows how that session stands")
 }
 
 /// The session that a name was given to last, whatever it says of itself.

@@ -24,7 +24,13 @@ impl Session {
     /// It has ended, or nothing that can still happen would tell how.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.verdict.status.is_terminal() || self.is_beyond_telling()
+        self.has_ended() || self.is_beyond_telling() || self.half_removed
+    }
+
+    /// Its end is known, whether or not it is being removed.
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        self.verdict.codes.wait.is_some()
     }
 
     /// It has not ended as far as anyone knows, and nothing that can still happen would tell.
@@ -46,13 +52,14 @@ impl Session {
     /// If its status does not allow it.
     pub fn admits_removal(&self, force: bool) -> Result<(), Failure> {
         let (id, status) = (self.id.as_str(), self.verdict.status);
-        if force && !self.is_provably_alive() {
+        // Whoever began to remove it was allowed to.
+        if (force && !self.is_provably_alive()) || self.half_removed {
             return Ok(());
         }
         let way_out = if status.is_stoppable() {
             format!("`abide stop {id}` first, or `abide rm --force {id}`")
         } else if self.verdict.rule == Rule::Removing {
-            format!("`abide rm --force {id}` removes it to its end")
+            format!("another removes it; if it stays, `abide rm {id}` removes it to its end")
         } else if self.is_provably_alive() {
             format!("`abide wait {id}` first")
         } else {

@@ -34,6 +34,8 @@ pub struct Session {
     pub seen: Seen,
     pub verdict: Verdict,
     pub asked: Now,
+    /// Its removal began, and whoever began it is not at it any more.
+    pub half_removed: bool,
 }
 
 /// What the kernel shows of processes here.
@@ -149,21 +151,28 @@ impl Truth {
     /// What evidence that is held says of a session that may not be found any more.
     pub(crate) fn of_held(&self, id: &SessionId, evidence: Evidence, file: Option<&File>) -> Session {
         let (seen, asked) = (self.look(&evidence, file), self.now());
-        Session { id: id.clone(), verdict: derive(&evidence, &seen, asked), evidence, seen, asked }
+        let verdict = derive(&evidence, &seen, asked);
+        Session { id: id.clone(), verdict, evidence, seen, asked, half_removed: false }
     }
 
     fn told(&self, id: &SessionId, dir: Result<SessionDir, Untrusted>) -> Session {
-        let (evidence, seen) = match dir {
-            Ok(dir) => self.settle(&mut dir.read()),
+        let (evidence, seen, half_removed) = match dir {
+            Ok(dir) => {
+                let mut reading = dir.read();
+                let (evidence, seen) = self.settle(&mut reading);
+                let half_removed = is_half_removed(&evidence, reading.file());
+                (evidence, seen, half_removed)
+            }
             Err(untrusted) => {
                 let mut evidence = Evidence::default();
                 evidence.damaged(unopened(&untrusted));
                 let seen = self.look(&evidence, None);
-                (evidence, seen)
+                (evidence, seen, false)
             }
         };
         let asked = self.now();
-        Session { id: id.clone(), verdict: derive(&evidence, &seen, asked), evidence, seen, asked }
+        let verdict = derive(&evidence, &seen, asked);
+        Session { id: id.clone(), verdict, evidence, seen, asked, half_removed }
     }
 
     /// What was true of a session at an instant, as far as anyone can prove it.
@@ -176,7 +185,8 @@ impl Truth {
         };
         let seen = hindsight(&past, &present.evidence, &present.seen);
         let asked = Now::past(wall);
-        Session { id: id.clone(), verdict: derive(&past, &seen, asked), evidence: past, seen, asked }
+        let verdict = derive(&past, &seen, asked);
+        Session { id: id.clone(), verdict, evidence: past, seen, asked, half_removed: false }
     }
 
     /// Reads and looks until what was read is at least as new as any death that was seen.
@@ -270,6 +280,13 @@ fn ask(evidence: &Evidence, file: Option<&File>, holder: Holder) -> Lock {
         Some(file) if recorded.is_some() && disk::file_id(file).ok() == recorded => lock::ask(file, holder),
         Some(_) | None => Lock::Silent,
     }
+}
+
+/// Whoever removes a session holds the sealers' lock from before that is on record.
+fn is_half_removed(evidence: &Evidence, file: Option<&File>) -> bool {
+    let closing = &evidence.closing;
+    let begun = closing.removing.is_some() && closing.removed.is_none();
+    begun && file.is_some_and(|file| lock::ask(file, Holder::Sealer) == Lock::Silent)
 }
 
 fn unopened(untrusted: &Untrusted) -> Damage {

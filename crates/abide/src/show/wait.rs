@@ -65,7 +65,7 @@ impl<'a> WaitedView<'a> {
     pub(crate) fn new(session: &'a Session, again: &str, hinted: &impl Fn(&str) -> String) -> Self {
         let verdict = &session.verdict;
         let alive = session.is_provably_alive();
-        let over = verdict.status.is_terminal();
+        let over = session.has_ended();
         Self {
             id: session.id.as_str(),
             ended: over,
@@ -108,7 +108,7 @@ fn says(session: &Session) -> Vec<String> {
     let declared = session.evidence.work.declared.as_ref().filter(|_| verdict.codes.wait.is_some());
     let outcome = verdict.outcome.as_ref().map(|outcome| outcome.says());
     match (declared, outcome) {
-        _ if !verdict.status.is_terminal() => {
+        _ if !session.has_ended() => {
             let unproved = !session.is_provably_alive();
             unproved.then(|| verdict.rule.says().to_owned()).into_iter().collect()
         }
@@ -133,6 +133,12 @@ fn status_was(session: &Session, outcome: &str) -> String {
 }
 
 fn hint(session: &Session, alive: bool, again: &str) -> String {
+    if session.half_removed {
+        return format!(
+            "its removal began and nobody is at it: `abide rm {}` removes it to its end",
+            session.id
+        );
+    }
     if session.is_beyond_telling() {
         return format!("`abide why {}` shows what is damaged; waiting longer changes nothing", session.id);
     }

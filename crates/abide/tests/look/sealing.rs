@@ -93,12 +93,14 @@ fn a_removal_that_did_not_end_is_told_and_ended() {
     let half = stage.over("half0000").ended(How::Exited { code: 0 }).removing();
     let busy = stage.over("busy0000").ended(How::Exited { code: 0 }).removing().held(Holder::Sealer);
     assert!(stage.text(&["doctor"]).contains("! removal: the removal of session half0000 began"));
-    let refused = stage.abide.run(&["rm", "half0000"]);
-    assert!(refused.stderr.contains("`abide rm --force half0000` removes it to its end"), "{refused:?}");
+    let again = stage.over("again000").ended(How::Exited { code: 0 }).removing();
+    assert_eq!(stage.text(&["rm", "again000"]), "again000\n");
+    let refused = stage.abide.run(&["rm", "busy0000"]);
+    assert!(refused.stderr.contains("another removes it; if it stays, `abide rm busy0000`"), "{refused:?}");
     let mended = stage.text(&["doctor", "--fix"]);
     assert!(mended.contains("+ removal: session half0000 removed to its end"), "{mended}");
     assert!(mended.contains("session busy0000 is being removed by another"), "{mended}");
-    assert!(!half.dir().exists() && busy.dir().exists());
+    assert!(!half.dir().exists() && !again.dir().exists() && busy.dir().exists());
 }
 
 #[test]

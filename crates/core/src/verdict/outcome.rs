@@ -12,7 +12,7 @@ use crate::status::Status;
 pub struct Codes {
     /// The declared code, else an observed exit code.
     pub exit: Option<u8>,
-    /// What `wait` exits with; none while the session is not over.
+    /// What `wait` exits with; none while nothing says that the program is over.
     pub wait: Option<u8>,
     /// Whether the declared result and the exit status say the same; none unless both are there.
     pub agrees: Option<bool>,
@@ -72,7 +72,9 @@ fn inferred_cause(rule: Rule, evidence: &Evidence, seen: &Seen) -> Option<Cause>
 }
 
 pub(super) fn codes(status: Status, outcome: Option<&Outcome>, evidence: &Evidence) -> Codes {
-    if !status.is_terminal() {
+    // Who removes what has ended takes nothing from its end.
+    let leaving = status == Status::Destroying && evidence.closing.is_recorded();
+    if !status.is_terminal() && !leaving {
         return Codes::default();
     }
     // A directory that is missing says nothing of the program.

@@ -86,12 +86,17 @@ fn a_session_that_is_not_over_has_no_code_even_with_a_declared_result() {
     {
         assert_eq!(judge_story(&story, &seen(program, helpers, helpers)).codes, NONE);
     }
-    let removing = running().guard(exited(3)).client(Body::Removing(noted()));
+    let removing = running().guard(declared(0)).client(Body::Removing(noted()));
     assert_eq!(judge_story(&removing, &seen(DEAD, DEAD, DEAD)).codes, NONE);
 }
 
 #[test]
-fn a_removed_session_keeps_the_code_that_was_observed() {
+fn a_session_keeps_the_code_that_was_observed_while_and_after_it_is_removed() {
+    let removing = |story: Story| story.client(Body::Removing(noted()));
+    check(removing(running().guard(exited(3))), (Some(3), Some(3), None));
+    check(removing(running().guard(declared(0)).guard(exited(3))), (Some(0), Some(0), Some(false)));
+    check(removing(running().guard(declared(0)).guard(exec_failed(ENOENT))), (None, Some(127), None));
+    check(removing(running().client(sealed(Closing::Lost))), (None, Some(125), None));
     let story = running().guard(exited(3)).client(Body::Removing(noted())).client(Body::Removed(noted()));
     check(story, (Some(3), Some(3), None));
 }

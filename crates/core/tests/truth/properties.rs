@@ -98,8 +98,7 @@ proptest! {
         let after = fold(&[facts, more].concat());
         prop_assert_eq!(&before.work.declared, &after.work.declared);
         let (before, after) = (derive(&before, &seen, now), derive(&after, &seen, now));
-        let removed = [before.status, after.status].contains(&Status::Destroying);
-        prop_assert!(removed || before.codes == after.codes, "{before:#?} {after:#?}");
+        prop_assert!(before.codes == after.codes, "{before:#?} {after:#?}");
         let kept = [before.status, Status::Destroying, Status::Destroyed];
         prop_assert!(kept.contains(&after.status), "{before:#?} {after:#?}");
     }
@@ -158,7 +157,8 @@ proptest! {
 fn check_legal(facts: &[Fact], evidence: &Evidence, verdict: &Verdict) -> Result<(), TestCaseError> {
     let Verdict { status, codes, .. } = verdict;
     prop_assert_eq!(*status, verdict.rule.status());
-    prop_assert_eq!(codes.wait.is_some(), status.is_terminal());
+    let leaving = *status == Status::Destroying && evidence.closing.is_recorded();
+    prop_assert_eq!(codes.wait.is_some(), status.is_terminal() || leaving);
     prop_assert!(!verdict.stopping || (status.is_stoppable() && evidence.closing.stop_asked.is_some()));
     prop_assert!(verdict.stuck_since.is_none() || !status.is_terminal());
     prop_assert!(codes.agrees.is_none() || evidence.work.declared.is_some());

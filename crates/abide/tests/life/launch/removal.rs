@@ -1,7 +1,9 @@
 //! Sessions that are removed once they are over: by whoever has the code, or by the guard, and never too soon.
 
 use abide_testkit::deadline::until;
-use abide_testkit::{Ending, Running, Terminal};
+use abide_testkit::scene::{Scene, dead};
+use abide_testkit::trace::traced;
+use abide_testkit::{Ending, Ran, Running, Terminal};
 use rustix::process::Signal;
 
 use crate::common::{Life, World, agent, observer, outcome, waits};
@@ -95,6 +97,46 @@ fn the_guard_that_follows_a_killed_one_removes_it_too() {
     assert_eq!(stop.reap(), Ending::Exited(0));
     next.await_end();
     assert_eq!(world.in_sessions(), [""; 0]);
+}
+
+/// A removal that was killed when it had just begun to take files away.
+fn half_removed(world: &World, options: &[&str], id: &str) {
+    let kill = ["-e", "trace=unlinkat", "-e", "inject=unlinkat:signal=KILL:when=1"];
+    let command = world.abide.command(&[&["rm"], options, &[id]].concat());
+    let killed = Ran::of(&mut traced(&command, &kill, &world.home.around().join("calls")));
+    assert_eq!(killed.ending, Ending::Signaled { signal: 9, core: false }, "{killed:?}");
+    let status = &world.inspect(id)["status"];
+    assert_eq!(status, "destroying");
+}
+
+#[test]
+fn one_whose_removal_was_interrupted_keeps_its_code_and_can_be_removed_to_its_end() {
+    let world = World::new();
+    for finish in [&["rm", "nightly"][..], &["doctor", "--fix"]] {
+        let id = world.run(&["--name", "nightly"], &["print shown", "exit 3"]);
+        assert_eq!(world.wait(&id).0, Some(3));
+        half_removed(&world, &[], &id);
+        let (code, told) = world.wait(&id);
+        assert_eq!((code, &told["ended"], &told["status"]), (Some(3), &true.into(), &"destroying".into()));
+        let taken = world.abide.run(&["run", "-d", "--name", "nightly", "--", "true"]);
+        let hint =
+            format!("hint: its removal began and did not end: `abide rm {id}` or `abide doctor --fix`");
+        assert!(taken.code() == Some(6) && taken.stderr.contains(&hint), "{taken:?}");
+        assert_eq!(world.abide.run(finish).code(), Some(0));
+        assert_eq!(world.in_sessions(), [""; 0], "after {finish:?}");
+    }
+}
+
+#[test]
+fn one_that_was_being_removed_without_an_end_is_not_waited_for() {
+    let world = World::new();
+    let id = "unknown0";
+    let _scene =
+        Scene::new(&world.home.path(), id).served(&dead(), &dead(), &dead()).bytes_added(b"\nnoise\n");
+    half_removed(&world, &["--force"], id);
+    let (code, told) = world.wait(id);
+    assert_eq!((code, &told["ended"], &told["status"]), (Some(125), &false.into(), &"destroying".into()));
+    assert!(told["hint"].as_str().is_some_and(|hint| hint.contains("`abide rm unknown0`")), "{told}");
 }
 
 #[test]
