@@ -2,6 +2,7 @@
 
 use abide_core::evidence::Size;
 use abide_core::failure::{Failure, admit};
+use abide_core::moment::Moment;
 use abide_core::status::Column;
 use abide_core::verdict::{Ground, Now, Rule, because};
 
@@ -79,11 +80,31 @@ impl Session {
     /// The wall time of its end; where nobody saw that, of the last sign of life.
     #[must_use]
     pub fn ended_at(&self) -> i64 {
+        self.end().map_or_else(|| self.launched_at(), |at| at.wall)
+    }
+
+    /// Whether it ended before another: by the boot-time clock where they share one, else by wall time.
+    #[must_use]
+    pub fn ended_before(&self, other: &Self) -> bool {
+        let clock = |session: &Self| {
+            let guard = session.evidence.helpers.guarded.as_ref()?;
+            Some((guard.body.guard.boot, guard.body.guard.time_ns))
+        };
+        match (self.end(), other.end()) {
+            (Some(end), Some(others)) if clock(self).is_some() && clock(self) == clock(other) => {
+                end.boot < others.boot
+            }
+            (Some(_) | None, _) => self.ended_at() < other.ended_at(),
+        }
+    }
+
+    /// When it ended; where nobody saw that, when it last gave a sign of life.
+    fn end(&self) -> Option<Moment> {
         let closing = &self.evidence.closing;
-        let ended = closing.ended.as_ref().map(|told| told.at.wall);
-        let failed = || closing.exec_failed.as_ref().map(|told| told.at.wall);
-        let last = || self.evidence.record.last.as_ref().map(|told| told.at.wall);
-        ended.or_else(failed).or_else(last).unwrap_or_else(|| self.launched_at())
+        let ended = closing.ended.as_ref().map(|told| told.at);
+        let failed = || closing.exec_failed.as_ref().map(|told| told.at);
+        let last = || self.evidence.record.last.as_ref().map(|told| told.at);
+        ended.or_else(failed).or_else(last)
     }
 
     /// Orders sessions by their launch: those of this boot by its clock, which nobody can set, after all others.

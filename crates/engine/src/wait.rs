@@ -40,19 +40,25 @@ impl<'a> Waiting<'a> {
         Self { truth, home, watches }
     }
 
-    /// Waits until the sessions have ended or so many ms have passed, and says how each stands.
+    /// Waits until the sessions have ended or so many ms have passed, and says how each stands. One of which nothing can
+    /// be told any more ends the wait, whatever the others do.
     #[must_use]
     pub fn wait(&mut self, until: Until, cap_ms: Option<u64>) -> Vec<Session> {
         let deadline = cap_ms.map(|ms| clock::now().boot.saturating_add(ms));
         loop {
-            let over = self.watches.iter().filter(|watch| watch.is_over()).count();
+            let ended = self.watches.iter().filter(|watch| watch.session.has_ended()).count();
             let enough = match until {
-                Until::All => over == self.watches.len(),
-                Until::Any => over > 0,
+                Until::All => ended == self.watches.len(),
+                Until::Any => ended > 0,
             };
+            let hopeless = self.watches.iter().any(|watch| watch.is_over() && !watch.session.has_ended());
             let now = clock::now().boot;
             let left = deadline.map_or(RESCAN_MS, |at| at.saturating_sub(now).min(RESCAN_MS));
-            if enough || self.watches.is_empty() || deadline.is_some_and(|at| at <= now) {
+            if enough && until == Until::Any {
+                // One that ended before may not have been looked at since.
+                return self.look();
+            }
+            if enough || hopeless || self.watches.is_empty() || deadline.is_some_and(|at| at <= now) {
                 return self.watches.iter().map(|watch| watch.session.clone()).collect();
             }
             self.pause(left);

@@ -17,7 +17,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(after_help = "Exits with the declared code, else the program's code or 128+signal; 126 or 127 if \
-    it could not be executed; 125 if there is no code to pass on (lost, damaged, no such session). At the \
+    it could not be executed; 125 if there is no code to pass on (lost, damaged, no such session). A session \
+    of which nothing can be told any more ends the wait for all, with 125. At the \
     cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved. \
     HUP, INT and TERM end this command only, as they end any program; the session goes on.")]
 pub(crate) struct Args {
@@ -79,12 +80,11 @@ impl Args {
     }
 }
 
-/// With `--any` the answer is about those that have ended, or about all if none has.
-fn first_ended(mut waited: Vec<Session>) -> Vec<Session> {
-    if let Some(at) = waited.iter().position(Session::is_over) {
-        return vec![waited.swap_remove(at)];
-    }
-    waited
+/// With `--any` the answer is about the one that ended first, or about all if none has.
+fn first_ended(waited: Vec<Session>) -> Vec<Session> {
+    let ended = waited.iter().filter(|session| session.has_ended());
+    let first = ended.reduce(|first, next| if next.ended_before(first) { next } else { first });
+    first.cloned().map_or(waited, |first| vec![first])
 }
 
 /// What was asked of a wait, as far as its answer depends on it.
@@ -105,7 +105,10 @@ pub(crate) fn answer(front: &mut Front, waited: &[Session], asked: Asked<'_>) ->
         front.output.remark(&line);
     }
     let codes = waited.iter().map(|session| code(session, asked.strict));
-    let code = codes.fold(0, |first, code| if first == 0 { code } else { first });
+    let first = codes.fold(0, |first, code| if first == 0 { code } else { first });
+    // Where one of them can never tell, there is no code for all of them.
+    let hopeless = waited.iter().any(|session| session.is_over() && !session.has_ended());
+    let code = if hopeless { super::NO_CODE } else { first };
     front.output.show(&WaitView::new(views, asked.form), |_| {})?;
     Ok(code)
 }

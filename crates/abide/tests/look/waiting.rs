@@ -67,6 +67,37 @@ fn the_form_of_the_answer_depends_on_the_question_alone() {
     assert_eq!((&one["id"], one.get("sessions")), (&"exited00".into(), None), "{one}");
 }
 
+#[test]
+fn the_first_that_ended_is_the_one_that_ended_first_wherever_it_was_named() {
+    let stage = Stage::new();
+    let _first = stage.over("first000").ended(How::Exited { code: 4 });
+    // Told a fact later, so a second later.
+    let _second = stage.over("second00").declared("failure", 5).ended(How::Exited { code: 5 });
+    for order in [["first000", "second00"], ["second00", "first000"]] {
+        let ran = stage.abide.run(&[&["wait", "--json", "--any"], &order[..]].concat());
+        let told = data(ran.json());
+        assert_eq!((ran.code(), &told["sessions"][0]["id"]), (Some(4), &"first000".into()), "{told}");
+    }
+}
+
+#[test]
+fn one_that_can_never_tell_ends_the_wait_for_all() {
+    let stage = Stage::new();
+    let (_process, _scenes) = two(&stage);
+    let _damaged = stage.over("damaged0").bytes_added(b"\ngarbage\n");
+    let _over = stage.over("exited00").ended(How::Exited { code: 4 });
+    for (flag, first) in [("--all", "alive000"), ("--any", "alive000"), ("--all", "exited00")] {
+        let ran = stage.abide.run(&["wait", "--json", flag, first, "damaged0"]);
+        let told = data(ran.json());
+        let ids: Vec<String> =
+            told["sessions"].as_array().unwrap().iter().map(|one| word(&one["id"])).collect();
+        assert_eq!((ran.code(), ids), (Some(125), vec![first.to_owned(), "damaged0".to_owned()]), "{told}");
+        assert_eq!(told["sessions"][1]["status"], "unknown");
+    }
+    let any = stage.abide.run(&["wait", "--any", "damaged0", "exited00"]);
+    assert_eq!(any.code(), Some(4), "one has ended: {any:?}");
+}
+
 fn told(stage: &Stage, id: &str) -> (Option<i32>, Vec<String>) {
     let ran: Ran = stage.abide.run(&["wait", id]);
     assert_eq!(ran.stdout, "");

@@ -131,8 +131,9 @@ fn one_whose_removal_was_interrupted_keeps_its_code_and_can_be_removed_to_its_en
 fn one_that_was_being_removed_without_an_end_is_not_waited_for() {
     let world = World::new();
     let id = "unknown0";
-    let _scene =
-        Scene::new(&world.home.path(), id).served(&dead(), &dead(), &dead()).bytes_added(b"\nnoise\n");
+    let scene = Scene::new(&world.home.path(), id).served(&dead(), &dead(), &dead());
+    let scene = scene.bytes_added(b"\nnoise\n");
+    std::fs::File::create(scene.dir().join("recording")).expect("there is room");
     half_removed(&world, &["--force"], id);
     let (code, told) = world.wait(id);
     assert_eq!((code, &told["ended"], &told["status"]), (Some(125), &false.into(), &"destroying".into()));
