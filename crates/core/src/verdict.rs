@@ -165,7 +165,10 @@ impl Rule {
         let passes = evidence.record.damage.iter().any(|damage| damage.flaw.passes());
         // A host that lives holds its lock, whether or not it is on record.
         let deserted = self == Self::EndUnclear && evidence.is_damaged() && seen.guard.is_dead();
-        (self == Self::NoBeginning || self == Self::Damaged || deserted) && !passes
+        // Whoever lives will still record the end, and that will count.
+        let served = seen.guard.is_alive() || seen.host.is_alive();
+        let beginless = self == Self::NoBeginning && !served;
+        (beginless || self == Self::Damaged || deserted) && !passes
     }
 }
 
@@ -203,6 +206,8 @@ fn decide(evidence: &Evidence, seen: &Seen) -> Rule {
     }
     let rule = match program_of(evidence) {
         Some(_) => open_session(evidence, seen),
+        // What says that nothing ran may be among the damage.
+        None if evidence.is_damaged() && evidence.beginning.launched.is_none() => Rule::NoBeginning,
         None => unborn_session(evidence, seen),
     };
     if evidence.is_damaged() { rule.if_damaged() } else { rule }
@@ -216,10 +221,6 @@ fn recorded_end(evidence: &Evidence) -> Option<Rule> {
     }
     if closing.removing.is_some() {
         return Some(Rule::Removing);
-    }
-    let begun = evidence.beginning.launched.is_some() || evidence.beginning.adopted.is_some();
-    if !begun && evidence.is_damaged() {
-        return Some(Rule::NoBeginning);
     }
     if closing.exec_failed.is_some() {
         return Some(Rule::ExecFailed);

@@ -114,7 +114,9 @@ impl Session {
             beginning.launched.as_ref().map(|told| (now.shares_clock(&self.evidence, told), told.at));
         let adopted =
             || beginning.adopted.as_ref().map(|told| (now.shares_clock(&self.evidence, told), told.at));
-        match launched.or_else(adopted) {
+        let started =
+            || beginning.started.as_ref().map(|told| (now.shares_clock(&self.evidence, told), told.at));
+        match launched.or_else(adopted).or_else(started) {
             Some((true, at)) => (true, at.boot.cast_signed()),
             Some((false, at)) => (false, at.wall),
             None => (false, 0),
@@ -126,6 +128,9 @@ impl Session {
     pub fn launched_at(&self) -> i64 {
         let beginning = &self.evidence.beginning;
         let launched = beginning.launched.as_ref().map(|told| told.at.wall);
-        launched.or_else(|| beginning.adopted.as_ref().map(|told| told.at.wall)).unwrap_or(0)
+        let adopted = || beginning.adopted.as_ref().map(|told| told.at.wall);
+        // The launch itself may be among what is damaged.
+        let started = || beginning.started.as_ref().map(|told| told.at.wall);
+        launched.or_else(adopted).or_else(started).unwrap_or(0)
     }
 }

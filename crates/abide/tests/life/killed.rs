@@ -69,6 +69,29 @@ fn check_screen(world: &World, life: &Life<'_>, shown: &str) {
     assert_eq!(&rows[..23], on_screen(shown), "the screen is not what the program showed");
 }
 
+#[test]
+fn a_session_whose_launch_was_damaged_on_the_disk_runs_on_and_passes_on_its_code() {
+    let world = World::new();
+    let (life, gate) = world.gated(&["print here", "exit 3"]);
+    life.helper("host", None);
+    let path = world.dir(&life.id).join("evidence");
+    let record = std::fs::read(&path).expect("it is there");
+    let launched = record.windows(10).position(|bytes| bytes == b"\"launched\"").expect("it was launched");
+    let file = std::fs::OpenOptions::new().write(true).open(&path).expect("it is ours");
+    std::os::unix::fs::FileExt::write_all_at(&file, b"x", launched as u64 + 1).expect("there is room");
+    let told = life.inspect();
+    assert_eq!((&told["status"], &told["argv"]), (&"running".into(), &Value::Null), "{told}");
+    let capped = world.abide.run(&["wait", "--cap", "1ms", &life.id]);
+    assert_eq!(capped.code(), Some(0), "it is provably alive: {capped:?}");
+    let listed = world.abide.run(&["ls"]);
+    assert!(listed.code() == Some(0) && listed.stdout.contains(&life.id), "{listed:?}");
+    gate.open();
+    let (code, told) = world.wait(&life.id);
+    assert_eq!((code, outcome(&told)), (Some(3), ("exited", Some(3), None)), "{told}");
+    assert_eq!(world.shown(&life.id), "here\r\n");
+    assert_eq!(world.abide.run(&["rm", &life.id]).code(), Some(0));
+}
+
 // TRUTH 5
 #[test]
 fn hosts_can_be_killed_again_and_again_and_not_one_byte_is_lost_or_doubled() {

@@ -5,10 +5,10 @@ use abide_core::evidence::How;
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Scanner, encode};
 use abide_core::status::Status;
-use abide_core::verdict::{Verdict, derive, is_closed};
+use abide_core::verdict::{Rule, Verdict, derive, is_closed};
 
 use crate::bodies::signalled;
-use crate::common::{all_dead, ended, now, running, stop_asked};
+use crate::common::{ALIVE, DEAD, Story, UNNAMED, all_dead, ended, guarded, now, running, seen, stop_asked};
 
 const CODE: u8 = 3;
 const SLOT_SIZE: usize = 512;
@@ -75,7 +75,8 @@ fn a_log_with_any_later_byte_altered_never_lies() {
 }
 
 fn alter_frame(frame: std::ops::Range<usize>) {
-    let Files { log, slot, .. } = files();
+    let Files { log, slot, bounds } = files();
+    let end = bounds[bounds.len() - 2];
     // What stands before the altered frame reads as ever, so it is read once.
     let before = Reader::default().read(&log[..frame.start]);
     for at in frame.clone() {
@@ -87,8 +88,42 @@ fn alter_frame(frame: std::ops::Range<usize>) {
             for slot in [Some(&slot[..]), None] {
                 let (_, verdict) = judge(read.clone(), slot);
                 check_truth(&verdict, &name);
+                let end_is_whole = !frame.contains(&end) || slot.is_some();
+                assert!(!end_is_whole || verdict.codes.wait == Some(CODE), "{name}: {verdict:#?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_program_that_lives_is_told_by_what_is_left_of_its_record() {
+    let Files { log, bounds, .. } = files();
+    let empty = vec![b'\n'; SLOT_SIZE];
+    // What was on record while it ran: guarded, launched, hosted, started.
+    let log = &log[..bounds[4]];
+    let alive = seen(ALIVE, ALIVE, ALIVE);
+    for (lost, frame) in bounds[..5].windows(2).enumerate() {
+        let mut altered = log.to_vec();
+        altered[frame[0] + 20] ^= 1;
+        let mut evidence = Evidence::read(&altered);
+        evidence.add_slot(Some(&empty), i64::MAX);
+        assert!(evidence.is_damaged());
+        let verdict = derive(&evidence, &alive, now());
+        assert_eq!(verdict.status, Status::Running, "without fact {lost}: {:?}", verdict.rule);
+        let dead = derive(&evidence, &all_dead(), now());
+        assert_eq!((dead.status, dead.codes.wait), (Status::Unknown, None), "without fact {lost}");
+    }
+}
+
+#[test]
+fn one_without_a_beginning_can_still_tell_while_somebody_lives_to_record_its_end() {
+    let story = Story::default().guard(guarded());
+    let mut evidence = story.evidence();
+    evidence.damaged(Damage { offset: 7, length: 3, flaw: Flaw::Checksum });
+    let (alive, dead) = (seen(UNNAMED, ALIVE, UNNAMED), seen(UNNAMED, DEAD, UNNAMED));
+    for (seen, beyond) in [(alive, false), (dead, true)] {
+        let rule = derive(&evidence, &seen, now()).rule;
+        assert_eq!((rule, rule.is_beyond_telling(&evidence, &seen)), (Rule::NoBeginning, beyond));
     }
 }
 

@@ -59,8 +59,8 @@ const LAWS: &[Law] = &[
         (v.status == Status::Destroyed) == (g.closed == Closed::Removed)
             && (v.status == Status::Destroying) == (g.closed == Closed::Removing)
     }),
-    ("a recorded end stands, whatever lives", |g, v| {
-        !g.has_legible_beginning() || g.recorded_status().is_none_or(|status| v.status == status)
+    ("a recorded end stands, whatever lives and whatever else was lost", |g, v| {
+        g.recorded_status().is_none_or(|status| v.status == status)
     }),
     ("exited only by an end on record", |g, v| v.status != Status::Exited || g.observed().is_some()),
     ("only positive evidence ends a session", |g, v| {
@@ -101,9 +101,8 @@ const LAWS: &[Law] = &[
     ("a damaged record without an end is never terminal", |g, v| {
         !(g.damaged && g.is_open() && v.status.is_terminal())
     }),
-    ("a damaged record without a beginning is unknown, unless removed", |g, v| {
-        let removal = matches!(g.closed, Closed::Removing | Closed::Removed);
-        g.has_legible_beginning() || removal || v.status == Status::Unknown
+    ("a damaged record without a beginning is unknown, unless its end is on record", |g, v| {
+        g.has_legible_beginning() || !g.is_open() || v.status == Status::Unknown
     }),
     ("an undamaged record of processes that can all be judged is never unknown", |g, v| {
         g.damaged || !g.has_gate() || !g.all_are_judged() || v.status != Status::Unknown

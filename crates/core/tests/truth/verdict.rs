@@ -137,8 +137,6 @@ fn a_damaged_record_proves_nothing_by_what_it_lacks() {
     check_damaged(running(), dead, Status::Unknown, Rule::Damaged);
     check_damaged(Story::default().guard(guarded()), dead, Status::Unknown, Rule::NoBeginning);
     check_damaged(Story::default(), dead, Status::Unknown, Rule::NoBeginning);
-    let headless = Story::default().guard(ended(EXITED));
-    check_damaged(headless, dead, Status::Unknown, Rule::NoBeginning);
     let hostless = Story::default().guard(guarded()).guard(launched()).guard(started());
     check_damaged(hostless, (DEAD, DEAD, UNNAMED), Status::Unknown, Rule::EndUnclear);
 }
@@ -150,6 +148,11 @@ fn a_damaged_record_still_holds_what_it_holds() {
     check_damaged(running().guard(exec_failed(2)), dead, Status::Failed, Rule::ExecFailed);
     check_damaged(running().client(sealed(Closing::Lost)), dead, Status::Lost, Rule::SealedLost);
     check_damaged(running(), (ALIVE, ALIVE, ALIVE), Status::Running, Rule::Served);
+    check_damaged(Story::default().guard(ended(EXITED)), dead, Status::Exited, Rule::Ended);
+    check_damaged(Story::default().guard(exec_failed(2)), dead, Status::Failed, Rule::ExecFailed);
+    let unlaunched = || Story::default().guard(guarded()).guard(started());
+    check_damaged(unlaunched(), (ALIVE, ALIVE, ALIVE), Status::Running, Rule::Served);
+    check_damaged(unlaunched(), dead, Status::Unknown, Rule::Damaged);
     let unstarted = Story::default().guard(guarded()).guard(launched());
     check_damaged(unstarted, (ALIVE, ALIVE, ALIVE), Status::Running, Rule::Served);
 }
