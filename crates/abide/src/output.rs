@@ -248,7 +248,8 @@ impl Output {
             }
             Err(error) => {
                 self.reader = Reader::Cut;
-                Err(Failure::io("write to", &"standard output", &error))
+                Err(Failure::io("write to", &"standard output", &error)
+                    .hint("the answer is not whole: ask again, and send it elsewhere"))
             }
         }
     }

@@ -2,6 +2,7 @@
 //! Nobody but `main` turns a failure into an exit.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 use crate::status::{Column, Status};
 
@@ -110,12 +111,12 @@ impl Failure {
         Self { code, message: message.into(), hint: None, session: None, status: None }
     }
 
-    /// The act failed on the object for the reason that the system gave.
+    /// The act failed on the object for the reason that the system gave, which also gives the way out.
     #[must_use]
     pub fn io(act: &str, object: &dyn fmt::Display, error: &std::io::Error) -> Self {
-        let denied = error.kind() == std::io::ErrorKind::PermissionDenied;
+        let denied = error.kind() == ErrorKind::PermissionDenied;
         let code = if denied { Code::Permission } else { Code::Io };
-        Self::new(code, format!("cannot {act} {object}: {error}"))
+        Self::new(code, format!("cannot {act} {object}: {error}")).hint(way_out(error))
     }
 
     #[must_use]
@@ -134,6 +135,27 @@ impl Failure {
     pub const fn in_status(mut self, status: Status) -> Self {
         self.status = Some(status);
         self
+    }
+}
+
+/// What helps against an error of the system, where whoever met it knows nothing better.
+fn way_out(error: &std::io::Error) -> &'static str {
+    const EAGAIN: i32 = 11;
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    match (error.raw_os_error(), error.kind()) {
+        (_, ErrorKind::ReadOnlyFilesystem) => {
+            "that file system is read-only: make it writable, or choose another home with --home DIR"
+        }
+        (_, ErrorKind::PermissionDenied) => "ask as the owner, or choose another home with --home DIR",
+        (_, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            "free some space, for instance with `abide gc --older 7d`, or choose another home with --home DIR"
+        }
+        (Some(EMFILE | ENFILE), _) => "close some files, or allow more with `ulimit -n 4096`",
+        (Some(EAGAIN), _) | (_, ErrorKind::OutOfMemory) => {
+            "end some processes, or allow more with `ulimit -u`, and try again"
+        }
+        _ => "`abide doctor` says what is wrong with this machine and this home",
     }
 }
 

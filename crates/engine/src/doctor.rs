@@ -12,6 +12,7 @@ use abide_core::place::{Place, Stays};
 use abide_core::verdict::Rule;
 use abide_sys::cgroup::Cgroup;
 
+use crate::store::Home;
 use crate::{Owner, Sealing, Session, Sessions, Truth, place};
 
 /// One thing that was looked at.
@@ -69,7 +70,11 @@ pub fn examine(home: &Path, fix: bool) -> Result<Vec<Check>, Failure> {
 fn usable(opened: &Result<Sessions, Failure>) -> Check {
     match opened {
         Ok(sessions) if sessions.home().is_some() => {
-            good("home", format!("{} is yours, and nobody else may write to it", sessions.path().display()))
+            let path = sessions.path().display();
+            match sessions.home().map_or(Ok(()), Home::may_change) {
+                Ok(()) => good("home", format!("{path} is yours, and nobody else may write to it")),
+                Err(error) => failed("home", &Failure::io("write to", &path, &error), ""),
+            }
         }
         Ok(sessions) => {
             let path = sessions.path().display();

@@ -163,6 +163,17 @@ impl Sessions {
         stop::stop(&self.truth, home, session, grace_ms)
     }
 
+    /// Whether a session may and can be removed; with `force`, after it was stopped if it runs.
+    ///
+    /// # Errors
+    /// If its status does not allow it, or its home cannot be written to.
+    pub fn admits_removal(&self, session: &Session, force: bool) -> Result<(), Failure> {
+        if !(force && session.verdict.status.is_stoppable()) {
+            session.admits_removal(force)?;
+        }
+        collect::can_remove(self.home_of(session)?, session)
+    }
+
     /// Removes a session with everything that is known of it. With `force`, also one that cannot be told over.
     ///
     /// # Errors

@@ -2,9 +2,10 @@
 
 use abide_core::evidence::Size;
 use abide_core::failure::{Failure, admit};
+use abide_core::identity::{Liveness, Qualifier};
 use abide_core::moment::Moment;
 use abide_core::status::Column;
-use abide_core::verdict::{Ground, Now, Rule, because};
+use abide_core::verdict::{Ground, Now, Rule, because, program_of};
 
 use crate::Session;
 
@@ -57,16 +58,59 @@ impl Session {
         if (force && !self.is_provably_alive()) || self.half_removed {
             return Ok(());
         }
+        let kill = self.kill();
         let way_out = if status.is_stoppable() {
             format!("`abide stop {id}` first, or `abide rm --force {id}`")
         } else if self.verdict.rule == Rule::Removing {
             format!("another removes it; if it stays, `abide rm {id}` removes it to its end")
+        } else if let Some(kill) = kill {
+            format!("{kill}, then `abide rm --force {id}`")
         } else if self.is_provably_alive() {
             format!("`abide wait {id}` first")
         } else {
             format!("`abide rm --force {id}` removes it all the same")
         };
         admit(id, status, Column::Collectable).map_err(|failure| failure.hint(way_out))
+    }
+
+    /// Whether its program may be ended or signalled.
+    ///
+    /// # Errors
+    /// If its status does not allow it.
+    pub(crate) fn admits_stop(&self) -> Result<(), Failure> {
+        let refused = admit(self.id.as_str(), self.verdict.status, Column::Stoppable);
+        refused.map_err(|failure| match self.kill() {
+            Some(kill) => failure.hint(kill),
+            None => failure,
+        })
+    }
+
+    /// What ends a session that lives and of which we cannot tell enough to end it: a plain signal to its guard, which is
+    /// an orderly stop, or to its program where no guard lives.
+    fn kill(&self) -> Option<String> {
+        let status = self.verdict.status;
+        if !status.is_active() || status.is_stoppable() || status.has_live_host() {
+            return None;
+        }
+        let guard = self.evidence.helpers.guarded.as_ref().filter(|_| self.seen.guard.is_alive());
+        if let Some(guard) = guard {
+            let pid = guard.body.guard.pid;
+            return Some(format!("`kill {pid}` has its guard stop the session in order"));
+        }
+        let program = program_of(&self.evidence).filter(|_| self.seen.program.is_alive())?;
+        Some(format!("`kill {}` asks its program to end", program.pid))
+    }
+
+    /// Where a picture of its screen comes from now: a host that stands still does not answer.
+    #[must_use]
+    pub fn has_answering_host(&self) -> bool {
+        let still = match self.seen.host {
+            Liveness::Alive(Some(Qualifier::Stopped | Qualifier::Traced)) => true,
+            Liveness::Alive(Some(Qualifier::Restarting) | None)
+            | Liveness::Dead(_)
+            | Liveness::Unknown(_) => false,
+        };
+        self.verdict.status.has_live_host() && !still
     }
 
     /// The name that a person gave it.

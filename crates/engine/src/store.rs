@@ -69,6 +69,14 @@ impl Home {
         &self.path
     }
 
+    /// Whether sessions can be added and removed, as the kernel says; nothing is written.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn may_change(&self) -> std::io::Result<()> {
+        self.sessions.may_add()
+    }
+
     /// Waits until the way to the sessions is on the disk.
     ///
     /// # Errors

@@ -93,6 +93,15 @@ impl PrivateDir {
         Self::open(path)
     }
 
+    /// Whether we may add to it, as the kernel says.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_add(&self) -> io::Result<()> {
+        let wanted = Access::WRITE_OK | Access::EXEC_OK;
+        Ok(rustix::fs::accessat(&self.0, ".", wanted, AtFlags::EACCESS)?)
+    }
+
     /// The names in it, in no order.
     ///
     /// # Errors

@@ -57,9 +57,7 @@ impl Verb for Args {
         for wanted in &self.sessions {
             let session = sessions.find(wanted)?;
             if !found.iter().any(|known| known.id == session.id) {
-                if !(self.force && session.verdict.status.is_stoppable()) {
-                    session.admits_removal(self.force)?;
-                }
+                sessions.admits_removal(&session, self.force)?;
                 found.push(session);
             }
         }

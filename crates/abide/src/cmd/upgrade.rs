@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Front, Verb};
-use crate::show::word::count;
+use crate::show::word::{CodeName, StatusName, count};
 
 const EXAMPLES: &str = "Examples:
   abide upgrade              all running sessions become this version; no program notices
@@ -46,6 +46,23 @@ pub(crate) struct UpgradeView {
 struct FailedView {
     id: String,
     reason: String,
+    code: CodeName,
+    /// Its status when that was tried.
+    status: Option<StatusName>,
+    /// The way out.
+    hint: Option<String>,
+}
+
+impl FailedView {
+    fn new(id: &str, failure: &Failure, front: &Front) -> Self {
+        Self {
+            id: id.to_owned(),
+            reason: failure.message.clone(),
+            code: CodeName(failure.code),
+            status: failure.status.map(StatusName),
+            hint: failure.hint.as_ref().map(|hint| front.output.hinted(hint)),
+        }
+    }
 }
 
 impl Verb for Args {
@@ -72,14 +89,16 @@ impl Verb for Args {
             ended: Vec::new(),
             failed: Vec::new(),
         };
+        let mut failures = Vec::new();
         for done in sessions.upgrade(&wanted)? {
             match done.became {
                 Ok(Became::New) => data.upgraded.push(done.id),
                 Ok(Became::Already) => data.already.push(done.id),
                 Ok(Became::Over) => data.ended.push(done.id),
-                Err(failure) => data.failed.push(FailedView { id: done.id, reason: failure.message }),
+                Err(failure) => failures.push((done.id, failure)),
             }
         }
+        data.failed = failures.iter().map(|(id, failure)| FailedView::new(id, failure, front)).collect();
         front.output.show(&data, |page| {
             for (ids, says) in [(&data.upgraded, "now run"), (&data.already, "ran already")] {
                 if !ids.is_empty() {
@@ -94,10 +113,10 @@ impl Verb for Args {
             if wanted.is_empty() {
                 page.plain("no session runs").end();
             }
-            for failed in &data.failed {
-                page.plain(&failed.reason).end();
-            }
         })?;
+        if !front.output.is_json() {
+            failures.iter().for_each(|(_, failure)| front.output.fail(failure));
+        }
         Ok(u8::from(!data.failed.is_empty()))
     }
 }

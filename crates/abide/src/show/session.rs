@@ -380,7 +380,7 @@ impl ScreenView {
         Self {
             cols: size.map(|size| size.cols),
             rows: size.map(|size| size.rows),
-            source: if session.verdict.status.has_live_host() { "live" } else { "replay" },
+            source: if session.has_answering_host() { "live" } else { "replay" },
             title: view.map(|view| view.title).filter(|title| !title.is_empty()),
         }
     }

@@ -69,16 +69,41 @@ fn check_screen(world: &World, life: &Life<'_>, shown: &str) {
     assert_eq!(&rows[..23], on_screen(shown), "the screen is not what the program showed");
 }
 
+/// Alters one byte of the first fact of this name on the disk.
+fn damage(world: &World, id: &str, fact: &str) {
+    let path = world.dir(id).join("evidence");
+    let record = std::fs::read(&path).expect("it is there");
+    let name = format!("\"{fact}\"");
+    let at = record.windows(name.len()).position(|bytes| bytes == name.as_bytes()).expect("it is on record");
+    let file = std::fs::OpenOptions::new().write(true).open(&path).expect("it is ours");
+    std::os::unix::fs::FileExt::write_all_at(&file, b"x", at as u64 + 1).expect("there is room");
+}
+
+#[test]
+fn a_session_that_lives_and_is_damaged_can_be_ended_as_the_refusal_says() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    let (guard, host) = (life.helper("guard", None), life.helper("host", None));
+    ["launched", "started"].iter().for_each(|fact| damage(&world, &life.id, fact));
+    assert_eq!(life.inspect()["status"], "unknown");
+    let way_out = format!("hint: `kill {}` has its guard stop the session in order", guard.pid());
+    for refused in [&["stop", &life.id][..], &["signal", "TERM", &life.id], &["rm", "--force", &life.id]] {
+        let ran = world.abide.run(refused);
+        assert!(ran.code() == Some(5) && ran.stderr.contains(&way_out), "{ran:?}");
+    }
+    guard.signal(Signal::TERM);
+    [guard, host].iter().for_each(abide_testkit::Observer::await_end);
+    assert!(!life.program.0.lives());
+    assert_eq!(world.wait(&life.id).0, Some(143), "the end that it recorded counts");
+    assert_eq!(world.abide.run(&["rm", "--force", &life.id]).code(), Some(0));
+}
+
 #[test]
 fn a_session_whose_launch_was_damaged_on_the_disk_runs_on_and_passes_on_its_code() {
     let world = World::new();
     let (life, gate) = world.gated(&["print here", "exit 3"]);
     life.helper("host", None);
-    let path = world.dir(&life.id).join("evidence");
-    let record = std::fs::read(&path).expect("it is there");
-    let launched = record.windows(10).position(|bytes| bytes == b"\"launched\"").expect("it was launched");
-    let file = std::fs::OpenOptions::new().write(true).open(&path).expect("it is ours");
-    std::os::unix::fs::FileExt::write_all_at(&file, b"x", launched as u64 + 1).expect("there is room");
+    damage(&world, &life.id, "launched");
     let told = life.inspect();
     assert_eq!((&told["status"], &told["argv"]), (&"running".into(), &Value::Null), "{told}");
     let capped = world.abide.run(&["wait", "--cap", "1ms", &life.id]);

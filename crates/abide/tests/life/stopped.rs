@@ -31,6 +31,7 @@ fn a_host_that_is_stopped_keeps_nobody_from_knowing_the_truth() {
     let told = data(&in_time(|| world.abide.run(&["inspect", "--json", &life.id])));
     assert_eq!(told["status"], "running", "{told}");
     assert_eq!(told["processes"]["program"]["liveness"], "alive", "{told}");
+    assert_eq!(told["screen"]["source"], "replay", "what a snapshot would be: {told}");
     let capped = in_time(|| world.abide.run(&["wait", "--json", "--cap", "100ms", &life.id]));
     assert_eq!((capped.code(), &data(&capped)["status"]), (Some(0), &"running".into()));
     let snapshot = in_time(|| world.abide.run(&["snapshot", "--json", &life.id]));
@@ -42,6 +43,7 @@ fn a_host_that_is_stopped_keeps_nobody_from_knowing_the_truth() {
     let told = data(&world.abide.run(&["snapshot", "--json", &life.id]));
     assert_eq!((&told["lines"][0], &told["source"]), (&"ready".into(), &"live".into()), "{told}");
     let session = life.inspect();
+    assert_eq!(session["screen"]["source"], "live");
     assert_eq!(
         (&session["host"]["generation"], host.lives()),
         (&1.into(), true),

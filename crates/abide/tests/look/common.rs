@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use abide_core::evidence::Launched;
 use abide_core::identity::Identity;
+use abide_testkit::namespace::unshare;
 use abide_testkit::scene::{Scene, dead, launch};
-use abide_testkit::{Abide, ScratchHome};
+use abide_testkit::{Abide, Ran, ScratchHome};
 use serde_json::Value;
 
 /// A home, and abide asked about it.
@@ -16,6 +17,16 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// Asks where the home is mounted so that nobody can write to it.
+    pub(crate) fn read_only(&self, args: &[&str]) -> Ran {
+        let home = self.path();
+        let script = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\"";
+        let mut command = unshare(&["--mount"], Path::new("sh"));
+        command.args(["-c", script]).arg(&home).arg(env!("CARGO_BIN_EXE_abide"));
+        command.arg("--home").arg(&home).args(args);
+        Ran::of(&mut command)
+    }
+
     pub(crate) fn new() -> Self {
         let home = ScratchHome::new();
         let abide = Abide::new(env!("CARGO_BIN_EXE_abide"), &home);

@@ -14,3 +14,4 @@ mod statuses;
 mod truth;
 mod usage;
 mod waiting;
+mod ways_out;

@@ -1,11 +1,8 @@
 //! Sealing, by the real binary: once, whoever tries at the same time or dies in the middle of it.
 
-use std::path::Path;
-
 use abide_core::evidence::How;
 use abide_sys::lock::Holder;
 use abide_testkit::deadline::until;
-use abide_testkit::namespace::unshare;
 use abide_testkit::scene::{Scene, dead};
 use abide_testkit::{Ran, Running};
 use rustix::process::Signal;
@@ -119,22 +116,9 @@ fn a_copy_of_what_was_sealed_is_as_good_as_the_original() {
 fn in_a_read_only_home_the_verdict_is_true_and_sealing_is_refused() {
     let stage = Stage::new();
     let scene = stage.over("lost0000");
-    let read_only = |args: &[&str]| {
-        let home = stage.path();
-        let script = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\"";
-        let mut command = unshare(&["--mount"], Path::new("sh"));
-        command
-            .args(["-c", script])
-            .arg(&home)
-            .arg(env!("CARGO_BIN_EXE_abide"))
-            .args(args)
-            .arg("--home")
-            .arg(&home);
-        Ran::of(&mut command)
-    };
-    let listed = read_only(&["ls", "-a", "--json"]);
+    let listed = stage.read_only(&["ls", "-a", "--json"]);
     assert_eq!(listed.json()["data"]["sessions"][0]["status"], "lost", "{listed:?}");
-    let refused = read_only(&["doctor", "--fix", "--json"]);
+    let refused = stage.read_only(&["doctor", "--fix", "--json"]);
     assert_eq!(refused.code(), Some(1), "{refused:?}");
     let answer = refused.json();
     let check =

@@ -3,6 +3,7 @@
 use abide_core::evidence::{Body, How, Noted, Role};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
+use abide_sys::disk::Untrusted;
 use abide_sys::lock::{self, Holder};
 use abide_sys::signal;
 
@@ -36,7 +37,12 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
     session.admits_removal(force)?;
     let failed =
         |e: std::io::Error| Failure::io("remove session", id, &e).about(id.as_str()).in_status(status);
-    let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
+    can_remove(home, session)?;
+    let dir = match home.session(id) {
+        // Nobody's record stands behind a link: it goes itself, and what it leads to stays.
+        Err(Untrusted::NotADirectory) => return home.erase(id).map_err(failed),
+        dir => dir.map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?,
+    };
     let removes_itself =
         session.evidence.beginning.launched.as_ref().is_some_and(|told| told.body.terms.remove);
     let guard = session.evidence.helpers.guarded.as_ref().filter(|_| removes_itself);
@@ -64,6 +70,14 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
         let _ = signal::send(&guard, signal::TERM);
     }
     Ok(())
+}
+
+/// Whether the home can be written to at all: known before anything is stopped or taken away.
+pub(crate) fn can_remove(home: &Home, session: &Session) -> Result<(), Failure> {
+    home.may_change().map_err(|e| {
+        let failure = Failure::io("remove session", &session.id, &e);
+        failure.about(session.id.as_str()).in_status(session.verdict.status)
+    })
 }
 
 /// Another closes, packs or removes it right now.

@@ -4,9 +4,8 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{Body, Role, Signalled, StopAsked, Survivor};
-use abide_core::failure::{Code, Failure, admit};
+use abide_core::failure::{Code, Failure};
 use abide_core::identity::{Identity, Liveness};
-use abide_core::status::Column;
 use abide_core::verdict::actor_of;
 use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest};
@@ -26,14 +25,15 @@ const DEATH_MS: u64 = 5_000;
 
 /// Ends a session. Returns once the death of its program is proved.
 pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
-    admit(session.id.as_str(), session.verdict.status, Column::Stoppable)?;
+    session.admits_stop()?;
     let mut waiting = Waiting::new(truth, Some(home), std::slice::from_ref(&session.id));
     match held_guard(truth, session) {
         Some(guard) => {
             // Hung up when nothing is left to do.
             let done = home.session(&session.id).ok().and_then(|dir| dir.waiting().ok());
             let value = i32::try_from(grace_ms).unwrap_or(i32::MAX);
-            signal::send_with(&guard, signal::TERM, value).map_err(|e| refused(session, "ask", &e))?;
+            signal::send_with(&guard, signal::TERM, value)
+                .map_err(|e| refused(session, "ask the guard of session", &e))?;
             let patience = grace_ms.saturating_mul(2).saturating_add(SLACK_MS);
             // Or the guard has gone, which it does not before all is done.
             let mut signs = vec![Interest::reading(guard.as_fd())];
@@ -58,12 +58,12 @@ pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64)
 
 /// Sends a signal to the program, and records it first.
 pub(crate) fn send(truth: &Truth, home: &Home, session: &Session, number: i32) -> Result<(), Failure> {
-    admit(session.id.as_str(), session.verdict.status, Column::Stoppable)?;
+    session.admits_stop()?;
     let program = held_program(truth, session)?;
     let mut pen = pen(truth, home, session)?;
     note_signal(&mut pen, session, number, &program.0)?;
-    signal::send(&program.1, number).map_err(|e| refused(session, "signal", &e))?;
-    pen.sync().map_err(|e| refused(session, "record", &e))
+    signal::send(&program.1, number).map_err(|e| refused(session, "signal the program of session", &e))?;
+    pen.sync().map_err(|e| refused(session, "write to the record of session", &e))
 }
 
 /// The processes of the session that outlived its program and are alive now.
@@ -159,8 +159,10 @@ fn comes_within(signs: &[Interest<'_>], ms: u64) -> bool {
 
 fn pen(truth: &Truth, home: &Home, session: &Session) -> Result<Writer, Failure> {
     let dir = home.session(&session.id);
-    let dir = dir.map_err(|u| refused(session, "record", &std::io::Error::other(u.says())))?;
-    dir.write(Role::Client, truth.now().boot).map_err(|e| refused(session, "record", &e))
+    let dir = dir
+        .map_err(|u| refused(session, "write to the record of session", &std::io::Error::other(u.says())))?;
+    dir.write(Role::Client, truth.now().boot)
+        .map_err(|e| refused(session, "write to the record of session", &e))
 }
 
 fn note_signal(pen: &mut Writer, session: &Session, number: i32, to: &Identity) -> Result<(), Failure> {
@@ -173,11 +175,9 @@ fn note_signals(pen: &mut Writer, session: &Session, number: i32, pids: Vec<u32>
 }
 
 fn note(pen: &mut Writer, session: &Session, body: Body) -> Result<(), Failure> {
-    pen.add(clock::now(), body).map_err(|e| refused(session, "record", &e))
+    pen.add(clock::now(), body).map_err(|e| refused(session, "write to the record of session", &e))
 }
 
 fn refused(session: &Session, act: &str, error: &std::io::Error) -> Failure {
-    Failure::io(&format!("{act} the end of session"), &session.id, error)
-        .about(session.id.as_str())
-        .in_status(session.verdict.status)
+    Failure::io(act, &session.id, error).about(session.id.as_str()).in_status(session.verdict.status)
 }

@@ -8,6 +8,7 @@ use abide_core::id::SessionId;
 use abide_core::instant::{At, Instant};
 use abide_core::keyframe::Head;
 use abide_core::recording::{Entry, HEADER, Kind, Next, Start, next};
+use abide_core::status::Status;
 
 use super::file::RecordingFile;
 use super::replayed::Replayed;
@@ -15,11 +16,29 @@ use super::{Found, Reader};
 use crate::find;
 use crate::truth::Session;
 
+/// ENOMEM, ENFILE and EMFILE: nothing is wrong with the recording.
+const OURS: [i32; 3] = [12, 23, 24];
 /// The first entry is not longer.
 const START: usize = 4096;
 
-pub(super) fn failed(id: &SessionId, error: &io::Error) -> Failure {
-    Failure::io("read the recording of session", id, error).about(id.as_str())
+/// Why a recording cannot be read. One that is gone, or that its disk does not give back, is damage; what we have run
+/// out of is not.
+pub(super) fn failed((id, status): (&SessionId, Status), error: &io::Error) -> Failure {
+    let ours = error.raw_os_error().is_some_and(|number| OURS.contains(&number));
+    let failure = if ours {
+        Failure::io("read the recording of session", id, error)
+    } else {
+        let why = if status.is_destroyed() {
+            "was removed with it".to_owned()
+        } else if error.kind() == io::ErrorKind::NotFound {
+            "is gone".to_owned()
+        } else {
+            format!("cannot be read: {error}")
+        };
+        Failure::new(Code::Damaged, format!("the recording of session {id} {why}"))
+            .hint(format!("`abide why {id}` shows what is still on record"))
+    };
+    failure.about(id.as_str()).in_status(status)
 }
 
 pub(super) fn read_start(recording: &RecordingFile) -> Option<Start> {
@@ -74,7 +93,8 @@ impl Clock {
             At::Position(position) => Limit::Position(*position),
             At::Entry(entry) => Limit::Entry(*entry),
             At::Mark(name) => {
-                let found = find_mark(recording, name).map_err(|error| failed(&session.id, &error))?;
+                let found = find_mark(recording, name)
+                    .map_err(|error| failed((&session.id, session.verdict.status), &error))?;
                 Limit::Entry(found.ok_or_else(|| no_mark(session, name))?)
             }
         })

@@ -87,7 +87,7 @@ impl<'a> Replay<'a> {
         follow: bool,
     ) -> Result<Self, Failure> {
         let id = &session.id;
-        let failed = |e: io::Error| failed(id, &e);
+        let failed = |e: io::Error| failed((id, session.verdict.status), &e);
         let dir = home.session(id).map_err(|untrusted| failed(io::Error::other(untrusted.says())))?;
         // Before anything is read: what is shown from now on rings.
         let tail = Tail::of(truth, home, session, follow).map_err(failed)?;
@@ -141,7 +141,8 @@ impl<'a> Replay<'a> {
     #[expect(clippy::should_implement_trait, reason = "what it gives is borrowed from it")]
     pub fn next(&mut self) -> Result<Option<Step<'_>>, Failure> {
         let stepped = if self.begun { self.step() } else { self.begin() };
-        let stepped = stepped.map_err(|error| failed(self.tail.session(), &error))?;
+        let told = (self.tail.session(), self.tail.status());
+        let stepped = stepped.map_err(|error| failed(told, &error))?;
         let what = match stepped {
             Stepped::Begun => What::Begin(&self.gaps),
             Stepped::Entry => match self.reader.peek() {

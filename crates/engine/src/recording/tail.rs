@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 
 use abide_core::evidence::Size;
 use abide_core::id::SessionId;
+use abide_core::status::Status;
 use abide_core::wire::ToClient;
 use abide_sys::poll;
 
@@ -23,6 +24,8 @@ pub(super) struct Tail<'a> {
     truth: &'a Truth,
     home: &'a Home,
     id: SessionId,
+    /// Where the session stood when it was asked about.
+    status: Status,
     growth: Growth,
     bell: Option<Bell>,
 }
@@ -60,7 +63,11 @@ impl<'a> Tail<'a> {
         let written = session.seen.guard.is_alive() || session.seen.host.is_alive();
         let torn = session.is_over() || !written;
         let growth = if follow { Growth::Growing { caught_up: false } } else { Growth::Ended { torn } };
-        Ok(Self { truth, home, id, growth, bell })
+        Ok(Self { truth, home, id, status: session.verdict.status, growth, bell })
+    }
+
+    pub(super) const fn status(&self) -> Status {
+        self.status
     }
 
     pub(super) const fn session(&self) -> &SessionId {
