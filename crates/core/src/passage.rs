@@ -78,8 +78,22 @@ impl Passage {
     #[must_use]
     pub fn pass(&mut self, bytes: &[u8]) -> Passed {
         let mut passed = Passed { bytes: Vec::with_capacity(bytes.len()), clipboard: Vec::new() };
-        for &byte in bytes {
-            self.step(byte, &mut passed);
+        let mut rest = bytes;
+        while let Some(&first) = rest.first() {
+            // Most of it is text, which needs no thought.
+            let plain = match self.within {
+                Within::Nothing => rest.iter().take_while(|byte| is_plain(**byte)).count(),
+                Within::Escape
+                | Within::Control
+                | Within::Text
+                | Within::TextEscape
+                | Within::Character(_) => 0,
+            };
+            passed.bytes.extend_from_slice(&rest[..plain]);
+            if plain == 0 {
+                self.step(first, &mut passed);
+            }
+            rest = &rest[plain.max(1)..];
         }
         passed
     }
@@ -143,6 +157,10 @@ impl Passage {
             passed.clipboard.push(start..passed.bytes.len());
         }
     }
+}
+
+const fn is_plain(byte: u8) -> bool {
+    matches!(byte, 0x20..=0x7E | b'\r' | b'\n' | b'\t' | 0x08)
 }
 
 fn is_question(within: Within, sequence: &[u8]) -> bool {

@@ -1,6 +1,12 @@
 //! The recording: raw bytes of the terminal and what else happened to it, as checksummed frames.
 //! A reader takes any bytes, serves every sound frame, and locates what is damaged. docs/recording.md tells others.
 
+pub mod command;
+pub mod pace;
+pub mod player;
+pub mod redact;
+pub mod scroll;
+
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Size;
@@ -88,6 +94,12 @@ fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u32 {
 pub fn resize_payload(size: Size) -> [u8; 4] {
     let ([a, b], [c, d]) = (size.cols.to_le_bytes(), size.rows.to_le_bytes());
     [a, b, c, d]
+}
+
+/// What was typed, of the payload of an input: behind who typed it and its number.
+#[must_use]
+pub fn typed(payload: &[u8]) -> &[u8] {
+    payload.get(16..).unwrap_or_default()
 }
 
 /// The inverse of `resize_payload`.
@@ -182,19 +194,28 @@ pub fn closing(torn: &[u8]) -> Vec<u8> {
     Vec::new()
 }
 
+/// What damage says that it was, if its header is there: to be weighed, never believed. Its payload is not told.
+#[must_use]
+pub fn claimed(damage: &[u8]) -> Option<Entry<'static>> {
+    let head = damage.first_chunk::<HEADER>().filter(|head| head.starts_with(&MARK))?;
+    let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| head[at + i]));
+    let kind = Kind::from_byte(head[4])?;
+    Some(Entry { kind, time: number(12), position: number(20), payload: &[] })
+}
+
 /// Whether damage may be the torn beginning of this very output, which its writer, or the next one, wrote again.
 #[must_use]
 pub fn is_written_again(damage: &[u8], entry: &Entry<'_>) -> bool {
-    let Some(head) = damage.first_chunk::<HEADER>().filter(|_| damage.len() > HEADER) else {
+    if damage.len() <= HEADER {
         // There was no room for a payload: no more than a beginning.
         return true;
-    };
-    let is_output = |kind: Option<Kind>| matches!(kind, Some(Kind::Output | Kind::Errors));
-    let position: [u8; 8] = std::array::from_fn(|i| head[20 + i]);
-    // What was torn off within the header is filler.
-    let fits =
-        position == entry.position.to_le_bytes() || FILLERS.iter().any(|filler| position == [*filler; 8]);
-    is_output(Some(entry.kind)) && is_output(Kind::from_byte(head[4])) && fits
+    }
+    let is_output = |kind: Kind| matches!(kind, Kind::Output | Kind::Errors);
+    claimed(damage).is_some_and(|was| {
+        // What was torn off within the header is filler.
+        let filler = FILLERS.iter().any(|filler| was.position == u64::from_le_bytes([*filler; 8]));
+        is_output(was.kind) && is_output(entry.kind) && (filler || was.position == entry.position)
+    })
 }
 
 /// How far it is from the beginning of damage to the next possible mark.
@@ -302,6 +323,22 @@ mod tests {
                 assert_eq!(served, b"after", "{payload:?} torn at {}", torn.len());
             }
         }
+    }
+
+    #[test]
+    fn what_was_torn_and_written_again_is_told_from_what_is_missing() {
+        let whole = frame(Kind::Output, b"hello, hello");
+        let Next::Entry(entry, _) = next(&whole) else { panic!("it is whole") };
+        for torn in 1..whole.len() {
+            let closed = [&whole[..torn], &closing(&whole[..torn])].concat();
+            assert!(is_written_again(&closed, &entry), "torn at {torn}");
+        }
+        let resize = [frame(Kind::Resize, &[9, 0, 9, 0]), b"x".to_vec()].concat();
+        assert!(!is_written_again(&resize, &entry), "a resize is missing");
+        let later = Entry { position: 99, ..entry };
+        assert!(!is_written_again(&whole, &later), "output is missing");
+        assert_eq!(claimed(&whole), Some(Entry { payload: &[], ..entry }));
+        assert_eq!(claimed(&whole[1..]), None);
     }
 
     #[test]

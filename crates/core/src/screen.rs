@@ -16,17 +16,20 @@ mod cursor;
 mod dump;
 mod freeze;
 mod grid;
+mod mask;
 mod modes;
 mod notice;
 mod palette;
 mod parser;
 mod term;
+pub mod theme;
 mod title;
 mod view;
 
 pub use self::grid::cell::{Attrs, Color, Link, Style, Underline};
 pub use self::modes::{InputModes, Mouse, MouseEncoding};
 pub use self::notice::{Notice, Progress, ShellMark, Told};
+pub use self::palette::Slot as ColorName;
 pub use self::view::{CellView, CursorView, Line, View};
 pub use crate::evidence::Size;
 
@@ -97,7 +100,15 @@ impl Screen {
             size: self.term.size,
             cursor: self.cursor_view(cursor, modes.has(Mode::CursorVisible)),
             alternate: pages.alternate,
+            palette: &self.term.palette,
         }
+    }
+
+    /// The main page, whichever is shown.
+    #[must_use]
+    pub fn main(&self) -> View<'_> {
+        let live = self.live();
+        View { rows: self.term.pages.main.rows(), alternate: false, ..live }
     }
 
     /// Whether a synchronized update is under way, so that `view` and `live` may differ.
@@ -112,6 +123,7 @@ impl Screen {
             size: self.term.size,
             cursor: self.cursor_view(&hold.cursor, hold.cursor_visible),
             alternate: hold.alternate,
+            palette: &self.term.palette,
         }
     }
 

@@ -124,6 +124,11 @@ pub enum ToClient {
         position: u64,
         frozen: Vec<u8>,
     },
+    /// The mark that this client asked for is on record, at this position.
+    Marked {
+        position: u64,
+        name: String,
+    },
     /// The program's end is on record.
     Ended,
     /// The host does not do this: code and message.
@@ -302,6 +307,7 @@ impl Message for ToClient {
             Self::Output(bytes) => (b'o', bytes.clone()),
             Self::Applied { seq } => (b'd', join(&[*seq], &[])),
             Self::Snapshot { position, frozen } => (b's', join(&[*position], frozen)),
+            Self::Marked { position, name } => (b'm', join(&[*position], name.as_bytes())),
             Self::Ended => (b'e', Vec::new()),
             Self::Refused { code, message } => (b'x', format!("{code}\n{message}").into_bytes()),
         }
@@ -323,6 +329,10 @@ impl Message for ToClient {
             b's' => {
                 let ([position], frozen) = split(body)?;
                 Self::Snapshot { position, frozen: frozen.to_vec() }
+            }
+            b'm' => {
+                let ([position], name) = split(body)?;
+                Self::Marked { position, name: String::from_utf8(name.to_vec()).ok()? }
             }
             b'e' => Self::Ended,
             b'x' => {
@@ -406,6 +416,7 @@ mod tests {
             ToClient::Output(bytes.clone()),
             ToClient::Applied { seq: 4 },
             ToClient::Snapshot { position: 8, frozen: bytes },
+            ToClient::Marked { position: 9, name: "here".into() },
             ToClient::Ended,
             ToClient::Refused { code: "busy".into(), message: "no".into() },
         ]);

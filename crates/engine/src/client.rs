@@ -3,7 +3,10 @@
 
 pub(crate) mod attach;
 mod inside;
+pub(crate) mod mark;
+pub(crate) mod play;
 pub(crate) mod refresh;
+mod terminal;
 
 use std::collections::VecDeque;
 use std::io;
@@ -133,6 +136,10 @@ impl Client {
 
     pub(crate) fn ask_snapshot(&mut self) -> io::Result<()> {
         self.say(&ToHostFromClient::Snapshot)
+    }
+
+    pub(crate) fn mark(&mut self, name: &str) -> io::Result<()> {
+        self.say(&ToHostFromClient::Mark(name.to_owned()))
     }
 
     fn say(&mut self, message: &ToHostFromClient) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! What can be wrong with this machine, this home and its sessions, each with the way out.
-//! Looks only; `--fix` seals, through `seal` alone, and clears away what is nobody's: leftovers and empty cgroups.
+//! Looks only; `--fix` seals, through `seal` alone, clears away what is nobody's (leftovers, empty cgroups), and makes
+//! keyframes anew.
 
 mod makeable;
 
@@ -12,6 +13,7 @@ use abide_core::place::{Place, Stays};
 use abide_core::verdict::Rule;
 use abide_sys::cgroup::Cgroup;
 
+use crate::recording::keyframes;
 use crate::store::Home;
 use crate::{Owner, Sealing, Session, Sessions, Truth, place};
 
@@ -181,12 +183,32 @@ fn each_session(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
         }
         if session.verdict.status.is_terminal() {
             checks.extend(empty_cgroup(session, fix));
+            checks.extend(keyframes(sessions, session, fix));
         }
         if session.verdict.rule == Rule::Removing || session.verdict.rule == Rule::Removed {
             checks.push(half_removed(sessions, session, fix));
         }
     }
     Ok(checks)
+}
+
+/// Keyframes that are missing or damaged: without them, instants of a long recording are found slowly.
+fn keyframes(sessions: &Sessions, session: &Session, fix: bool) -> Option<Check> {
+    let (name, id) = ("keyframes", &session.id);
+    // A host that is still there is still at it.
+    let dir = sessions.home().filter(|_| !session.seen.host.is_alive())?.session(id).ok()?;
+    if keyframes::are_whole(&dir).unwrap_or(true) {
+        return None;
+    }
+    let detail = format!("the keyframes of session {id} are missing or damaged: its past is shown slowly");
+    let check = match fix.then(|| keyframes::rebuild(&dir, session)) {
+        None => weak(name, &detail, "abide doctor --fix"),
+        Some(Ok(())) => {
+            Check { health: Health::Mended, ..good(name, format!("those of session {id} were made anew")) }
+        }
+        Some(Err(error)) => weak(name, &format!("{detail}: {error}"), "make room, then `abide doctor --fix`"),
+    };
+    Some(check.about(id))
 }
 
 /// A removal that began and did not end; its remover may still be at it.

@@ -172,6 +172,7 @@ impl Host {
         self.follow_on();
         loop {
             self.serve_on();
+            self.finish_keyframes();
             self.follow.keep(&self.dir, keyframes::AT_THE_END);
             self.flush();
             // A guard that died while the disk took its time has nobody but us.
@@ -225,6 +226,15 @@ impl Host {
             }
             self.flush_if_due();
             self.publisher.publish(clock::now().boot, self.follow.screen(), &self.dir);
+        }
+    }
+
+    /// A flood may have ended long before it was taken in. Nobody waits for this any more; but without it, whoever looks
+    /// at the end of the recording replays all of the flood.
+    fn finish_keyframes(&mut self) {
+        let over = self.course == Course::Over;
+        while over && self.follow.lags() && self.follow.is_kept() && self.signals.next().is_none() {
+            self.follow_on();
         }
     }
 
@@ -302,6 +312,7 @@ impl Host {
         let mut tell = |news| match news {
             News::Shown(passed) => clients.show(&passed),
             News::Resized(size) => clients.resized(size),
+            News::Marked(name, position) => clients.marked(&name, position),
         };
         let read = self.follow.on(&self.spill, &mut tell, &mut |position, bytes| {
             answers.push(ToGuard::Answer { position, bytes });

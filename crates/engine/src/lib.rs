@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use abide_core::evidence::{Declared, Survivor};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
-use abide_core::instant::{At, Span};
+use abide_core::instant::{At, Instant, Span};
 use abide_core::verdict::Now;
 
 pub use abide_sys::signal as signals;
@@ -37,6 +37,7 @@ pub use act::pack::PackedOne;
 pub use act::seal::Sealing;
 pub use act::upgrade::{Became, Upgraded};
 pub use client::attach::{Attaching, Left};
+pub use client::play::Playing;
 pub use facts::{Wanted, Witnessed};
 pub use host::View;
 pub use launch::Request;
@@ -321,6 +322,14 @@ impl Sessions {
         Replay::open(&self.truth, self.home_of(session)?, session, span, follow)
     }
 
+    /// Gives this instant of a session's recording a name.
+    ///
+    /// # Errors
+    /// If nobody serves the session, or its host does not do it in time.
+    pub fn mark(&self, session: &Session, name: &str) -> Result<Instant, Failure> {
+        client::mark::mark(&self.truth, self.home_of(session)?, session, name)
+    }
+
     /// Lets this terminal show a session and type into it, until one of the two is left.
     ///
     /// # Errors
@@ -328,6 +337,15 @@ impl Sessions {
     pub fn attach(&self, session: &Session, how: Attaching) -> Result<Left, Failure> {
         let home = self.home_of(session)?;
         client::attach::attach(&self.truth, home, session, how)
+    }
+
+    /// Shows a session's recording again in this terminal, until it ends or is left. Gives the signal that ended that, if
+    /// one did.
+    ///
+    /// # Errors
+    /// If there is no recording to read, or no terminal.
+    pub fn play(&self, session: &Session, how: &Playing) -> Result<Option<i32>, Failure> {
+        client::play::play(&self.truth, self.home_of(session)?, session, how)
     }
 
     /// Sends a signal to a session's program.

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use abide_core::recording::{Entry, HEADER, Kind, LONGEST, Next, next, next_at_end};
+use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, next, next_at_end};
 
 use file::RecordingFile;
 
@@ -120,6 +120,32 @@ impl Reader {
             }
             self.taken += length;
         }
+    }
+
+    /// When the entry came that was peeked at.
+    pub(crate) fn time_ahead(&self) -> Option<u64> {
+        self.ahead?.entry.map(|(_, time, _)| time)
+    }
+
+    /// When the entry came that follows what was peeked at, as its header says; none if there is none yet.
+    pub(crate) fn time_behind(&self) -> Option<u64> {
+        let at = self.taken + self.ahead?.length;
+        let mut header = [0; HEADER];
+        match self.buffer.get(at..at + HEADER) {
+            Some(bytes) => header.copy_from_slice(bytes),
+            None => {
+                let offset = self.offset + at as u64;
+                let readable = offset + HEADER as u64 <= self.limit;
+                self.file.read_exact_at(&mut header, offset).ok().filter(|()| readable)?;
+            }
+        }
+        let time = header[12..20].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+        header.starts_with(&MARK).then_some(time)
+    }
+
+    /// Up to where the file is read.
+    pub(crate) const fn limit(&self) -> u64 {
+        self.limit
     }
 
     /// Reads the next piece and gives what is whole in it. False if there was nothing to read.

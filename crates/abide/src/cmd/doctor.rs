@@ -15,7 +15,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = "Exits with 1 if anything is bad.")]
 pub(crate) struct Args {
     /// Record the end of sessions that are over and whose witnesses died; remove what is provably nobody's, empty
-    /// cgroups included
+    /// cgroups included; make keyframes anew that are missing or damaged
     #[arg(long)]
     fix: bool,
 }

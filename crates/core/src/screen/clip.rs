@@ -15,6 +15,16 @@ impl Screen {
     /// Bytes that show this screen on a terminal of another size, and leave keys and mouse as the program wants them.
     #[must_use]
     pub fn clipped(&self, size: Size) -> Vec<u8> {
+        self.drawn(size, true)
+    }
+
+    /// The same as a picture only: keys and mouse stay as they are.
+    #[must_use]
+    pub fn picture(&self, size: Size) -> Vec<u8> {
+        self.drawn(size, false)
+    }
+
+    fn drawn(&self, size: Size, input: bool) -> Vec<u8> {
         let view = self.view();
         let cursor = view.cursor();
         let top = (cursor.row + 1).saturating_sub(size.rows);
@@ -25,7 +35,9 @@ impl Screen {
                 painter.beginning(shown, usize::from(size.cols));
             }
         }
-        painter.input_modes(self);
+        if input {
+            painter.input_modes(self);
+        }
         let col = cursor.col.min(size.cols.saturating_sub(1));
         painter.say(&format!("\x1b[{};{}H\x1b[?7h", cursor.row - top + 1, col + 1));
         painter.say(&format!("\x1b[{} q", cursor.style));

@@ -7,7 +7,7 @@ pub(crate) type Rgb = [u8; 3];
 
 /// A colour that can be redefined: one of the 256, or one of the three that have no number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Slot {
+pub enum Slot {
     Indexed(u8),
     Foreground,
     Background,
@@ -69,7 +69,11 @@ pub(crate) struct Palette(BTreeMap<Slot, Rgb>);
 
 impl Palette {
     pub(crate) fn get(&self, slot: Slot) -> Rgb {
-        self.0.get(&slot).copied().unwrap_or_else(|| slot.default())
+        self.redefined(slot).unwrap_or_else(|| slot.default())
+    }
+
+    pub(crate) fn redefined(&self, slot: Slot) -> Option<Rgb> {
+        self.0.get(&slot).copied()
     }
 
     pub(crate) fn set(&mut self, slot: Slot, rgb: Rgb) {

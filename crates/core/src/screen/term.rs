@@ -105,6 +105,33 @@ impl Term {
         }
     }
 
+    /// The same without the lines above it.
+    pub(crate) fn without_history(&self) -> Self {
+        let Pages { main, alt, alternate, .. } = &self.pages;
+        let pages = Pages {
+            main: main.clone(),
+            alt: alt.clone(),
+            history: History::new(self.pages.history.limit()),
+            alternate: *alternate,
+        };
+        Self {
+            size: self.size,
+            pages,
+            cursor: self.cursor,
+            saved: self.saved,
+            region: self.region,
+            tabs: self.tabs,
+            modes: self.modes.clone(),
+            titles: self.titles.clone(),
+            palette: self.palette.clone(),
+            link: self.link.clone(),
+            extra: self.extra.clone(),
+            last: self.last,
+            hold: self.hold.clone(),
+            out: Outbox { fed: self.out.fed, notices: Vec::new() },
+        }
+    }
+
     pub(crate) fn cols(&self) -> usize {
         usize::from(self.size.cols)
     }

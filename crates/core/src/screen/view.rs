@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::Size;
 use super::grid::cell::{Cell, Color, Link, Style};
 use super::grid::row::Row;
+use super::palette::{Palette, Slot};
 
 /// Where the cursor is and how it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,7 @@ pub struct View<'a> {
     pub(super) size: Size,
     pub(super) cursor: CursorView,
     pub(super) alternate: bool,
+    pub(super) palette: &'a Palette,
 }
 
 impl<'a> View<'a> {
@@ -56,10 +58,22 @@ impl<'a> View<'a> {
         self.alternate
     }
 
+    /// What the program made of a colour that has a name, if it did; red, green and blue.
+    #[must_use]
+    pub fn redefined(&self, color: Slot) -> Option<[u8; 3]> {
+        self.palette.redefined(color)
+    }
+
     /// A row's text without blanks at its end; empty for a row that is not there.
     #[must_use]
     pub fn row_text(&self, row: u16) -> String {
         self.rows.get(usize::from(row)).map_or_else(String::new, Row::text)
+    }
+
+    /// A row's text as a part of its line: with the blanks at its end if the line goes on in the next row.
+    #[must_use]
+    pub fn row_part(&self, row: u16) -> String {
+        self.rows.get(usize::from(row)).map_or_else(String::new, |row| part(row, self.size.cols))
     }
 
     /// Whether a row's text goes on in the next one.
@@ -109,6 +123,15 @@ fn cell_view<'a>(row: &'a Row, cell: &Cell) -> CellView<'a> {
     }
 }
 
+fn part(row: &Row, cols: u16) -> String {
+    let mut text = row.text();
+    if let (true, short) = row.continues() {
+        let blanks = usize::from(cols) - usize::from(short) - row.used();
+        text.extend(std::iter::repeat_n(' ', blanks));
+    }
+    text
+}
+
 /// A line of the scrollback, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line(pub(super) Row);
@@ -117,6 +140,12 @@ impl Line {
     #[must_use]
     pub fn text(&self) -> String {
         self.0.text()
+    }
+
+    /// The text as a part of its line, on a screen of so many columns: with the blanks at its end if the line goes on.
+    #[must_use]
+    pub fn part(&self, cols: u16) -> String {
+        part(&self.0, cols)
     }
 
     /// Whether the text goes on in the next line.

@@ -4,21 +4,22 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use abide_core::detach::{DetachKey, Typed, Watch};
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure, admit};
 use abide_core::pane::Pane;
-use abide_core::screen::{LONGEST_SIDE, Screen};
+use abide_core::screen::Screen;
 use abide_core::status::Column;
 use abide_core::wire::ToClient;
+use abide_sys::clock;
 use abide_sys::poll::{self, Interest};
 use abide_sys::signal::{self, Signals};
 use abide_sys::tty::{self, Raw};
-use abide_sys::{clock, pty};
 
 use super::refresh;
+use super::terminal::{Terminal, own_size};
 use super::{Client, inside};
 use crate::recording::snapshot::{self, Source};
 use crate::store::Home;
@@ -51,12 +52,8 @@ const WELCOME_MS: u64 = 2_000;
 const COME_BACK_MS: u64 = 5_000;
 /// How long to wait before asking again where too many wait to be let in.
 const CROWDED_MS: u64 = 20;
-/// How long a terminal that takes nothing is waited for when it is left.
-const LEAVE_MS: u64 = 1_000;
 /// How many lines of scrollback are shown of what ended before it could be shown.
 const PAINTED: usize = 1_000;
-/// While so much waits for the terminal, no more is taken from the host.
-const WAITING: usize = 256 * 1024;
 
 pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attaching) -> Result<Left, Failure> {
     let id = &session.id;
@@ -95,7 +92,7 @@ pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attachi
     if !how.read_only {
         refresh::attached(&open()?, &home.session_path(id.as_str()));
     }
-    let terminal = Terminal::new(own).map_err(failed)?;
+    let terminal = Paned::new(own).map_err(failed)?;
     let raw = Raw::standard_input().map_err(failed)?;
     let mut attached = Attached { client, signals, watch: Watch::new(how.detach_key), terminal };
     let left = attached.show(heard);
@@ -110,7 +107,7 @@ pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attachi
 
 /// Shows what a session showed last that is over.
 fn show_end(own: Size, last: Option<Screen>) -> io::Result<Left> {
-    let mut terminal = Terminal::new(own)?;
+    let mut terminal = Paned::new(own)?;
     let raw = Raw::standard_input()?;
     terminal.finish(last);
     terminal.leave();
@@ -182,22 +179,20 @@ fn unresponsive(truth: &Truth, session: &Session) -> Failure {
         .in_status(session.verdict.status)
 }
 
-/// The terminal of the caller: what waits to be written to it, and what must be undone.
-struct Terminal {
-    output: OwnedFd,
+/// The terminal of the caller: what it shows, and what must be undone.
+struct Paned {
+    terminal: Terminal,
     pane: Pane,
-    waiting: Vec<u8>,
 }
 
-impl Terminal {
+impl Paned {
     fn new(own: Size) -> io::Result<Self> {
-        let output = tty::unblocked_output().or_else(|_| io::stdout().as_fd().try_clone_to_owned())?;
-        Ok(Self { output, pane: Pane::new(own), waiting: Vec::new() })
+        Ok(Self { terminal: Terminal::new()?, pane: Pane::new(own) })
     }
 
     fn show(&mut self, act: impl FnOnce(&mut Pane) -> Vec<u8>) {
         let bytes = act(&mut self.pane);
-        self.waiting.extend(bytes);
+        self.terminal.add(&bytes);
     }
 
     /// The last picture, where not all of it came while there was a host.
@@ -211,34 +206,10 @@ impl Terminal {
         }
     }
 
-    /// Writes what it takes now.
-    fn write(&mut self) -> io::Result<()> {
-        let mut written = 0;
-        while written < self.waiting.len() {
-            match tty::write_some(&self.output, &self.waiting[written..])? {
-                Some(more) => written += more,
-                None => break,
-            }
-        }
-        self.waiting.drain(..written);
-        Ok(())
-    }
-
-    /// Gives it back as it was. One that takes nothing is not waited for any longer than a moment.
+    /// Gives it back as it was.
     fn leave(&mut self) {
         self.show(Pane::left);
-        let deadline = clock::now().boot.saturating_add(LEAVE_MS);
-        while self.write().is_ok() && !self.waiting.is_empty() {
-            let left = deadline.saturating_sub(clock::now().boot);
-            if left == 0 {
-                return;
-            }
-            let _ = poll::wait(&[self.interest()], Some(left));
-        }
-    }
-
-    fn interest(&self) -> Interest<'_> {
-        Interest { fd: self.output.as_fd(), read: false, write: !self.waiting.is_empty() }
+        self.terminal.drain();
     }
 }
 
@@ -246,7 +217,7 @@ struct Attached {
     client: Client,
     signals: Signals,
     watch: Watch,
-    terminal: Terminal,
+    terminal: Paned,
 }
 
 impl Attached {
@@ -256,12 +227,12 @@ impl Attached {
             return Ok(Left::Ended);
         }
         loop {
-            let room = self.terminal.waiting.len() < WAITING;
+            let room = self.terminal.terminal.has_room();
             let interests = [
                 Interest::reading(self.signals.as_fd()),
                 Interest { fd: self.client.as_fd(), read: room, write: self.client.unsent() > 0 },
                 Interest { fd: stdin.as_fd(), read: self.client.takes_input(), write: false },
-                self.terminal.interest(),
+                self.terminal.terminal.interest(),
             ];
             let now = clock::now().boot;
             let timeout = self.watch.wake_at().map(|at| at.saturating_sub(now));
@@ -280,7 +251,7 @@ impl Attached {
             let late = self.watch.woke(clock::now().boot);
             let _ = self.client.input(&late);
             self.terminal.show(Pane::refreshed);
-            if self.terminal.write().is_err() {
+            if self.terminal.terminal.write().is_err() {
                 // The terminal is gone; the kernel says so too, if it was ours.
                 return Ok(self.detached());
             }
@@ -323,6 +294,7 @@ impl Attached {
                 ToClient::Welcome { .. }
                 | ToClient::Applied { .. }
                 | ToClient::Snapshot { .. }
+                | ToClient::Marked { .. }
                 | ToClient::Refused { .. } => {}
             }
         }
@@ -367,10 +339,4 @@ impl Attached {
         let _ = self.client.input(&passed);
         detached
     }
-}
-
-/// The size of this terminal, as far as a screen can be as large.
-fn own_size() -> Size {
-    let size = pty::size(io::stdout()).unwrap_or(Size { cols: 80, rows: 24 });
-    Size { cols: size.cols.min(LONGEST_SIDE), rows: size.rows.min(LONGEST_SIDE) }
 }

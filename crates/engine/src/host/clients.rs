@@ -61,6 +61,8 @@ struct Client {
     id: u64,
     outbox: Outbox,
     attached: Option<Attached>,
+    /// The marks that it asked for and that are not on record yet.
+    marks: Vec<String>,
     gone: bool,
 }
 
@@ -106,6 +108,7 @@ impl Clients {
                 id: 0,
                 outbox: Outbox::default(),
                 attached: None,
+                marks: Vec::new(),
                 gone: false,
             });
         }
@@ -192,6 +195,16 @@ impl Clients {
         }
     }
 
+    /// A mark is on record: whoever asked for one of this name learns it.
+    pub(super) fn marked(&mut self, name: &str, position: u64) {
+        for client in &mut self.all {
+            if let Some(at) = client.marks.iter().position(|asked| asked == name) {
+                client.marks.remove(at);
+                client.send(&ToClient::Marked { position, name: name.to_owned() });
+            }
+        }
+    }
+
     /// The last word: what still waits is sent if it can be at once.
     pub(super) fn say_ended(&mut self) {
         for client in &mut self.all {
@@ -270,7 +283,10 @@ impl Client {
                     turn.wishes.push(Wish::Resize(size));
                 }
             }
-            ToHostFromClient::Mark(text) => turn.wishes.push(Wish::Mark(text)),
+            ToHostFromClient::Mark(text) => {
+                self.marks.push(text.clone());
+                turn.wishes.push(Wish::Mark(text));
+            }
             ToHostFromClient::Snapshot => {
                 // Who asks again before it was answered is answered once.
                 let asked = |wish: &Wish| matches!(wish, Wish::Snapshot { client } if *client == self.number);

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 
 use abide_core::passage::{Passage, Passed};
 use abide_core::recording::{Entry, Kind, closing};
@@ -26,11 +27,13 @@ pub(super) struct Follow {
     keyframer: Keyframer,
 }
 
-/// What is new for attached terminals, in its order.
+/// What is new for clients, in its order.
 pub(super) enum News {
     Shown(Passed),
     /// What follows is made for this size.
     Resized(Size),
+    /// This mark is on record at this position.
+    Marked(String, u64),
 }
 
 /// What the recording makes of a host.
@@ -113,6 +116,11 @@ impl Follow {
         let _ = self.sync.sync_data();
     }
 
+    /// Whether the recording has not been removed.
+    pub(super) fn is_kept(&self) -> bool {
+        self.sync.metadata().is_ok_and(|meta| meta.nlink() > 0)
+    }
+
     /// Keeps the screen for the next host, if enough was taken in since that was done last.
     pub(super) fn keep(&mut self, dir: &SessionDir, apart: u64) {
         if self.keyframer.is_due(apart, &self.reader) {
@@ -178,7 +186,10 @@ impl Mind {
             Kind::Input | Kind::Hidden => self.note_taken(entry.payload),
             Kind::Resize => news(News::Resized(self.replayed.screen.size())),
             Kind::Cut => self.recorded = entry.position,
-            Kind::Start | Kind::Answer | Kind::Mark => {}
+            Kind::Mark => {
+                news(News::Marked(String::from_utf8_lossy(entry.payload).into_owned(), entry.position));
+            }
+            Kind::Start | Kind::Answer => {}
         }
     }
 

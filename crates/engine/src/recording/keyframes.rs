@@ -10,13 +10,16 @@ use abide_sys::disk;
 
 use super::file::RecordingFile;
 use super::replayed::Replayed;
-use super::{Reader, next_mark};
+use super::{Found, Reader, next_mark};
 use crate::store::SessionDir;
+use crate::truth::Session;
 
 /// How much of the recording stands between two keyframes.
-pub(crate) const EVERY: u64 = 2 << 20;
+pub(crate) const EVERY: u64 = 1 << 20;
 /// How much must stand behind the last one for another to be worth it at the end.
 pub(crate) const AT_THE_END: u64 = 64 * 1024;
+/// With more than this to replay, a keyframe is missing.
+const FAR: u64 = 4 * EVERY;
 
 /// From where a recording is to be replayed.
 #[derive(Debug)]
@@ -42,9 +45,71 @@ impl Point {
         let Ok(file) = dir.keyframes() else {
             return Self::start();
         };
-        let found = scan(&file).into_iter().rev().filter(|(_, head)| wanted(head));
+        let mut found = scan(&file);
+        found.retain(|(_, head)| wanted(head));
+        // As a rule they stand in this order already.
+        found.sort_by_key(|(_, head)| std::cmp::Reverse(head.offset));
         found.into_iter().find_map(|(at, head)| open(&file, at, &head, recording)).unwrap_or_else(Self::start)
     }
+}
+
+/// Whether the recording still has the frame that a keyframe stands behind.
+fn stands(head: &Head, recording: &RecordingFile) -> bool {
+    let mut behind = [0; abide_core::recording::HEADER];
+    let read = recording.read_exact_at(&mut behind, head.behind_at);
+    let length = recording.length().unwrap_or(0);
+    read.is_ok() && behind == head.behind && length >= head.offset
+}
+
+/// Whether no place of a finished recording is far behind a keyframe that can be used.
+pub(crate) fn are_whole(dir: &SessionDir) -> std::io::Result<bool> {
+    let recording = dir.recording()?;
+    let length = recording.length()?;
+    if length <= FAR {
+        return Ok(true);
+    }
+    let Ok(file) = dir.keyframes() else {
+        return Ok(false);
+    };
+    let mut found = scan(&file);
+    found.sort_by_key(|(_, head)| head.offset);
+    // Those of another recording do not stand in this one; one tells for all.
+    if found.last().is_some_and(|(_, head)| !stands(head, &recording)) {
+        return Ok(false);
+    }
+    let sound = found.into_iter().filter(|(at, _)| load(&file, *at).is_some());
+    let mut last = 0;
+    for offset in sound.map(|(_, head)| head.offset).chain([length]) {
+        if offset > last + FAR {
+            return Ok(false);
+        }
+        last = offset;
+    }
+    Ok(true)
+}
+
+/// Makes the keyframes of a finished recording anew.
+pub(crate) fn rebuild(dir: &SessionDir, session: &Session) -> std::io::Result<()> {
+    dir.remove_keyframes()?;
+    let recording = dir.recording()?;
+    let mut replayed = Replayed::begun(&recording, session);
+    let mut reader = Reader::new(recording, 0);
+    let mut keyframer = Keyframer::new(0);
+    while let Some(found) = reader.peek()? {
+        if let Found::Entry(entry) = found {
+            // Nobody waits for answers any more.
+            let _ = replayed.take(&entry);
+            replayed.entries += 1;
+        }
+        reader.pass();
+        if keyframer.is_due(EVERY, &reader) {
+            keyframer.add(dir, &reader, &replayed, &[]);
+        }
+    }
+    if keyframer.is_due(AT_THE_END, &reader) {
+        keyframer.add(dir, &reader, &replayed, &[]);
+    }
+    Ok(())
 }
 
 /// Where keyframes begin in the file, and where in the recording they stand; in the order of the file.
@@ -67,13 +132,8 @@ fn scan(file: &File) -> Vec<(u64, Head)> {
     found
 }
 
-/// The screen of a keyframe, if it is whole and the recording is the one it was made from.
-fn open(file: &File, at: u64, head: &Head, recording: &RecordingFile) -> Option<Point> {
-    let mut behind = [0; abide_core::recording::HEADER];
-    recording.read_exact_at(&mut behind, head.behind_at).ok()?;
-    if behind != head.behind || recording.length().ok()? < head.offset {
-        return None;
-    }
+/// What a keyframe holds, if it is whole.
+fn load(file: &File, at: u64) -> Option<Body> {
     let mut header = [0; HEADER];
     file.read_exact_at(&mut header, at).ok()?;
     let (_, length) = keyframe::head(&header)?;
@@ -84,7 +144,15 @@ fn open(file: &File, at: u64, head: &Head, recording: &RecordingFile) -> Option<
     }
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, at + HEADER as u64).ok()?;
-    let Body { has_terminal, taken, screen } = keyframe::body(&header, &bytes)?;
+    keyframe::body(&header, &bytes)
+}
+
+/// The screen of a keyframe, if it is whole and the recording is the one it was made from.
+fn open(file: &File, at: u64, head: &Head, recording: &RecordingFile) -> Option<Point> {
+    if !stands(head, recording) {
+        return None;
+    }
+    let Body { has_terminal, taken, screen } = load(file, at)?;
     let screen = Screen::thaw(&screen)?;
     let Head { offset, position, time, entries, .. } = *head;
     let replayed = Replayed { screen, position, time, entries, has_terminal };

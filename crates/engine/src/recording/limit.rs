@@ -11,9 +11,12 @@ use abide_core::recording::{Entry, HEADER, Kind, Next, Start, next};
 use abide_core::status::Status;
 
 use super::file::RecordingFile;
+use super::keyframes::Point;
 use super::replayed::Replayed;
 use super::{Found, Reader};
+use crate::client::mark;
 use crate::find;
+use crate::store::{Home, SessionDir};
 use crate::truth::Session;
 
 /// ENOMEM, ENFILE and EMFILE: nothing is wrong with the recording.
@@ -69,8 +72,14 @@ impl Clock {
         }
     }
 
-    pub(super) fn instant(self, replayed: &Replayed) -> Instant {
-        let micros = replayed.time.saturating_sub(self.boot_us);
+    /// Since the recording began.
+    pub(super) const fn micros(self, time: u64) -> u64 {
+        time.saturating_sub(self.boot_us)
+    }
+
+    /// Where a replay is, at this time.
+    pub(super) fn instant(self, replayed: &Replayed, time: u64) -> Instant {
+        let micros = self.micros(time);
         let wall = self.wall_ms.saturating_add(i64::try_from(micros / 1000).unwrap_or(i64::MAX));
         Instant { entry: replayed.entries, position: replayed.position, micros, wall }
     }
@@ -79,22 +88,28 @@ impl Clock {
         self,
         at: &At,
         session: &Session,
-        recording: &RecordingFile,
+        place: (&Home, &SessionDir, &RecordingFile),
     ) -> Result<Limit, Failure> {
         Ok(match at {
             At::Wall(wall) => match u64::try_from(wall.saturating_sub(self.wall_ms)) {
-                // All that came within that very millisecond.
                 Ok(ms) => {
-                    Limit::Time(self.boot_us.saturating_add(ms.saturating_mul(1000)).saturating_add(999))
+                    let asked = self.boot_us.saturating_add(ms.saturating_mul(1000));
+                    // All that came within that very millisecond.
+                    Limit::Time { asked, until: asked.saturating_add(999) }
                 }
                 Err(_) => return Err(find::not_yet(session)),
             },
-            At::Since(micros) => Limit::Time(self.boot_us.saturating_add(*micros)),
+            At::Since(micros) => {
+                let asked = self.boot_us.saturating_add(*micros);
+                Limit::Time { asked, until: asked }
+            }
             At::Position(position) => Limit::Position(*position),
             At::Entry(entry) => Limit::Entry(*entry),
             At::Mark(name) => {
-                let found = find_mark(recording, name)
-                    .map_err(|error| failed((&session.id, session.verdict.status), &error))?;
+                let (home, dir, recording) = place;
+                let position = mark::positions(home, session, name).last().copied();
+                let found = find_mark(dir, recording, name, position);
+                let found = found.map_err(|error| failed((&session.id, session.verdict.status), &error))?;
                 Limit::Entry(found.ok_or_else(|| no_mark(session, name))?)
             }
         })
@@ -106,7 +121,11 @@ impl Clock {
 pub(super) enum Limit {
     /// No further than the entry that every recording begins with.
     Start,
-    Time(u64),
+    /// The time that was asked for, and the last one that still counts.
+    Time {
+        asked: u64,
+        until: u64,
+    },
     Position(u64),
     Entry(u64),
     None,
@@ -116,9 +135,13 @@ impl Limit {
     /// How much of this entry's payload is within it, if anything of it is; so many entries came before.
     pub(super) fn admits(self, entry: &Entry<'_>, entries: u64) -> Option<usize> {
         let whole = entry.payload.len();
+        // Before the first entry there is not even a screen.
+        if entry.kind == Kind::Start {
+            return Some(whole);
+        }
         let admitted = match self {
-            Self::Start => entry.kind == Kind::Start,
-            Self::Time(time) => entry.time <= time,
+            Self::Start => false,
+            Self::Time { until, .. } => entry.time <= until,
             Self::Entry(limit) => entries < limit,
             Self::None => true,
             Self::Position(limit) => match entry.kind {
@@ -141,7 +164,7 @@ impl Limit {
     pub(super) const fn admits_keyframe(self, head: &Head) -> bool {
         match self {
             Self::Start => false,
-            Self::Time(time) => head.time <= time,
+            Self::Time { until, .. } => head.time <= until,
             Self::Position(position) => head.position <= position,
             Self::Entry(entry) => head.entries <= entry,
             Self::None => true,
@@ -153,17 +176,46 @@ impl Limit {
         match self {
             Self::Position(position) => position <= replayed.position,
             Self::Entry(entry) => entry <= replayed.entries,
-            Self::Start | Self::Time(_) | Self::None => true,
+            Self::Start | Self::Time { .. } | Self::None => true,
         }
     }
 }
 
-/// The number of the entry that last set a mark of this name.
-fn find_mark(recording: &RecordingFile, name: &str) -> io::Result<Option<u64>> {
-    let mut reader = Reader::new(recording.try_clone()?, 0).limited(recording.length()?);
-    let (mut entries, mut found) = (0, None);
+/// The number of the entry that last set a mark of this name: looked for where the evidence says that it is, else
+/// everywhere.
+fn find_mark(
+    dir: &SessionDir,
+    recording: &RecordingFile,
+    name: &str,
+    position: Option<u64>,
+) -> io::Result<Option<u64>> {
+    let found = match position {
+        Some(position) => {
+            let near = Point::latest(dir, recording, |head| head.position <= position);
+            last_mark(recording, name, (near.offset, near.replayed.entries), position)?
+        }
+        None => None,
+    };
+    match found {
+        Some(entry) => Ok(Some(entry)),
+        None => last_mark(recording, name, (0, 0), u64::MAX),
+    }
+}
+
+/// The last mark of this name from an offset on, up to a position; so many entries came before.
+fn last_mark(
+    recording: &RecordingFile,
+    name: &str,
+    (offset, before): (u64, u64),
+    until: u64,
+) -> io::Result<Option<u64>> {
+    let mut reader = Reader::new(recording.try_clone()?, offset).limited(recording.length()?);
+    let (mut entries, mut found) = (before, None);
     while let Some(next) = reader.peek()? {
         if let Found::Entry(entry) = next {
+            if entry.position > until {
+                break;
+            }
             entries += 1;
             if entry.kind == Kind::Mark && entry.payload == name.as_bytes() {
                 found = Some(entries);

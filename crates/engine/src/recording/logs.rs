@@ -30,9 +30,7 @@ pub(crate) fn logs(
     shown: &mut impl FnMut(Shown<'_>) -> bool,
 ) -> Result<(), Failure> {
     let mut replay = Replay::open(truth, home, session, &Span::default(), follow)?.without_screen();
-    let mut cut = false;
     while let Some(Step { at, what, .. }) = replay.next()? {
-        cut |= matches!(what, What::Gap(Gap::Cut(_)));
         let wanted = match what {
             What::Begin(gaps) => gaps.iter().all(|gap| shown(missing(gap))),
             What::CaughtUp => shown(Shown::CaughtUp),
@@ -54,13 +52,6 @@ pub(crate) fn logs(
         if !wanted {
             return Ok(());
         }
-    }
-    // Where there was never room again, the recording itself cannot say it.
-    if let Some(told) = session.evidence.record.cut.as_ref().filter(|_| !cut && session.is_over()) {
-        shown(Shown::Cut(&format!(
-            "what came after {} bytes of output is missing: {}",
-            told.body.offset, told.body.reason
-        )));
     }
     Ok(())
 }

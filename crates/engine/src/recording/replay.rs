@@ -4,10 +4,11 @@
 use std::io;
 use std::ops::Range;
 
+use abide_core::evidence::Cut;
 use abide_core::failure::{Code, Failure};
 use abide_core::instant::{At, Instant, Span};
 use abide_core::keyframe::Head;
-use abide_core::recording::{Entry, HEADER, Kind, cut_says, is_written_again};
+use abide_core::recording::{Entry, HEADER, Kind, claimed, cut_says, is_written_again};
 use abide_core::screen::{Notice, Screen};
 
 use super::keyframes::Point;
@@ -23,6 +24,8 @@ use crate::truth::{Session, Truth};
 pub struct Step<'a> {
     pub at: Instant,
     pub screen: &'a Screen,
+    /// When the next entry comes, in microseconds since the recording began; none if there is none (yet).
+    pub until: Option<u64>,
     pub what: What<'a>,
 }
 
@@ -58,6 +61,8 @@ pub struct Replay<'a> {
     from: Limit,
     to: Limit,
     begun: bool,
+    /// When the span begins, if that was given as a time.
+    asked: Option<u64>,
     keeps_screen: bool,
     /// What of the entry ahead is given now, and how much of it was taken in.
     piece: Range<usize>,
@@ -66,6 +71,8 @@ pub struct Replay<'a> {
     gaps: Vec<Gap>,
     /// A place that could not be read, until what follows tells whether anything is missing there.
     damage: Option<Damage>,
+    /// Where it was cut as the evidence says: where there was never room again, the recording itself cannot say it.
+    cut: Option<Cut>,
 }
 
 /// What an attempt to go on came to.
@@ -94,14 +101,13 @@ impl<'a> Replay<'a> {
         let recording = dir.recording().map_err(failed)?;
         let start = read_start(&recording);
         let clock = Clock::of(start.as_ref(), session);
-        let limit = |at: &At| clock.limit(at, session, &recording);
+        let limit = |at: &At| clock.limit(at, session, (home, &dir, &recording));
         let from = span.from.as_ref().map(limit).transpose()?.unwrap_or(Limit::Start);
         let to = span.to.as_ref().map(limit).transpose()?.unwrap_or(Limit::None);
         let wanted = |head: &Head| from.admits_keyframe(head);
         let Point { offset, mut replayed, .. } = Point::latest(&dir, &recording, wanted);
-        if start.is_none() && offset == 0 {
-            // What it would have said is in the evidence too.
-            replayed.start(session.evidence.beginning.launched.as_ref().and_then(|told| told.body.size));
+        if offset == 0 {
+            replayed = Replayed::begun(&recording, session);
         }
         let length = if follow { u64::MAX } else { recording.length().map_err(failed)? };
         Ok(Self {
@@ -112,12 +118,20 @@ impl<'a> Replay<'a> {
             from,
             to,
             begun: false,
+            asked: None,
             keeps_screen: true,
             piece: 0..0,
             given: false,
             notices: Vec::new(),
             gaps: Vec::new(),
             damage: None,
+            cut: session
+                .evidence
+                .record
+                .cut
+                .as_ref()
+                .filter(|_| session.is_over())
+                .map(|told| told.body.clone()),
         })
     }
 
@@ -130,8 +144,28 @@ impl<'a> Replay<'a> {
 
     /// The screen as it stands.
     #[must_use]
+    pub const fn screen(&self) -> &Screen {
+        &self.replayed.screen
+    }
+
+    /// So many microseconds of boot time as microseconds since the recording began.
+    pub(crate) const fn micros(&self, boot_us: u64) -> u64 {
+        self.clock.micros(boot_us)
+    }
+
+    /// The same, to keep.
+    #[must_use]
     pub fn into_screen(self) -> Screen {
         self.replayed.screen
+    }
+
+    /// How much of the file was read, and how much there is to read; none while it is followed.
+    #[must_use]
+    pub const fn progress(&self) -> Option<(u64, u64)> {
+        match self.reader.limit() {
+            u64::MAX => None,
+            limit => Some((self.reader.offset(), limit)),
+        }
     }
 
     /// The next step; none behind the last. The first one is always the beginning.
@@ -143,6 +177,8 @@ impl<'a> Replay<'a> {
         let stepped = if self.begun { self.step() } else { self.begin() };
         let told = (self.tail.session(), self.tail.status());
         let stepped = stepped.map_err(|error| failed(told, &error))?;
+        let until = if self.given { self.reader.time_behind() } else { self.reader.time_ahead() };
+        let until = until.map(|time| self.clock.micros(time));
         let what = match stepped {
             Stepped::Begun => What::Begin(&self.gaps),
             Stepped::Entry => match self.reader.peek() {
@@ -158,8 +194,9 @@ impl<'a> Replay<'a> {
             Stepped::Short => return Err(self.too_short()),
             Stepped::End => return Ok(None),
         };
-        let at = self.clock.instant(&self.replayed);
-        Ok(Some(Step { at, screen: &self.replayed.screen, what }))
+        let time = self.asked.take().unwrap_or(self.replayed.time);
+        let at = self.clock.instant(&self.replayed, time);
+        Ok(Some(Step { at, screen: &self.replayed.screen, until, what }))
     }
 
     /// Goes to where the span begins.
@@ -169,7 +206,13 @@ impl<'a> Replay<'a> {
             match self.take(self.from)? {
                 Taken::Entry => {}
                 Taken::Gap(gap) => self.gaps.push(gap),
-                Taken::Beyond => break,
+                Taken::Beyond => {
+                    // The screen stood so from the last entry to the next: then is when it was asked for.
+                    if let Limit::Time { asked, .. } = self.from {
+                        self.asked = Some(asked.max(self.replayed.time));
+                    }
+                    break;
+                }
                 Taken::Nothing => match self.tail.more(&mut self.reader) {
                     Some(_) => {}
                     None if self.from.is_reached(&self.replayed) => break,
@@ -205,8 +248,7 @@ impl<'a> Replay<'a> {
         }
         loop {
             let Some(found) = self.reader.peek()? else {
-                let last = if self.tail.is_read() { self.damage.take() } else { None };
-                return Ok(last.map_or(Taken::Nothing, Damage::told));
+                return Ok(self.last_gap().map_or(Taken::Nothing, Taken::Gap));
             };
             let entry = match found {
                 Found::Entry(entry) => entry,
@@ -214,7 +256,7 @@ impl<'a> Replay<'a> {
                     let apart = Damage::add(&mut self.damage, offset, bytes);
                     self.reader.pass();
                     match apart {
-                        Some(apart) => return Ok(apart.told()),
+                        Some(apart) => return Ok(Taken::Gap(apart.told())),
                         None => continue,
                     }
                 }
@@ -223,7 +265,14 @@ impl<'a> Replay<'a> {
                 entry.position == self.replayed.position && is_written_again(&damage.beginning, &entry)
             };
             if let Some(damage) = self.damage.take().filter(|damage| !again(damage)) {
-                return Ok(damage.told());
+                // What says that it came behind the limit, as what follows it does, is told behind it.
+                let behind = claimed(&damage.beginning)
+                    .is_some_and(|was| limit.admits(&was, self.replayed.entries).is_none());
+                if behind && limit.admits(&entry, self.replayed.entries).is_none() {
+                    self.damage = Some(damage);
+                    return Ok(Taken::Beyond);
+                }
+                return Ok(Taken::Gap(damage.told()));
             }
             let begin = self.piece.end;
             let end = match limit.admits(&entry, self.replayed.entries) {
@@ -253,6 +302,19 @@ impl<'a> Replay<'a> {
                 | Kind::Mark => Taken::Entry,
             });
         }
+    }
+
+    /// What is missing at the end, once all of it was read.
+    fn last_gap(&mut self) -> Option<Gap> {
+        if !self.tail.is_read() {
+            return None;
+        }
+        if let Some(damage) = self.damage.take() {
+            return Some(damage.told());
+        }
+        let position = self.replayed.position;
+        let Cut { offset, reason } = self.cut.take_if(|cut| cut.offset >= position)?;
+        Some(Gap::Cut(format!("what came after {offset} bytes of output is missing: {reason}")))
     }
 
     fn too_short(&self) -> Failure {
@@ -291,8 +353,8 @@ impl Damage {
         }
     }
 
-    fn told(self) -> Taken {
-        Taken::Gap(Gap::Damage { offset: self.offset, length: self.length })
+    const fn told(&self) -> Gap {
+        Gap::Damage { offset: self.offset, length: self.length }
     }
 }
 

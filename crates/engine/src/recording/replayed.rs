@@ -4,6 +4,10 @@ use abide_core::evidence::frame::body_from_line;
 use abide_core::recording::{Entry, Kind, Start, parse_resize};
 use abide_core::screen::{Notice, Screen, Size};
 
+use super::file::RecordingFile;
+use super::limit::read_start;
+use crate::truth::Session;
+
 /// Lines of scrollback that are kept; older ones are in the recording.
 pub(crate) const SCROLLBACK: usize = 1_000;
 /// Makes a line feed begin a new line.
@@ -26,6 +30,15 @@ impl Replayed {
     pub(crate) fn new() -> Self {
         let screen = Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK);
         Self { screen, position: 0, time: 0, entries: 0, has_terminal: false }
+    }
+
+    /// Before the first entry; where that one cannot be read, with what the evidence says in its stead.
+    pub(crate) fn begun(recording: &RecordingFile, session: &Session) -> Self {
+        let mut replayed = Self::new();
+        if read_start(recording).is_none() {
+            replayed.start(session.evidence.beginning.launched.as_ref().and_then(|told| told.body.size));
+        }
+        replayed
     }
 
     /// Gives it the terminal that the program was started with, if it has one.

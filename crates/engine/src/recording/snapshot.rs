@@ -95,6 +95,7 @@ fn ask(dir: SessionDir) -> Option<Snapshot> {
             | ToClient::Paint(_)
             | ToClient::Output(_)
             | ToClient::Applied { .. }
+            | ToClient::Marked { .. }
             | ToClient::Ended
             | ToClient::Refused { .. } => None,
         });

@@ -254,6 +254,14 @@ impl SessionDir {
         self.dir.ensure_log(KEYFRAMES)
     }
 
+    /// Forgets the keyframes; whoever needs a screen replays the recording.
+    pub(crate) fn remove_keyframes(&self) -> std::io::Result<()> {
+        match self.dir.remove(KEYFRAMES) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// The open directory, to hand to a guard.
     pub(crate) const fn dir(&self) -> &PrivateDir {
         &self.dir

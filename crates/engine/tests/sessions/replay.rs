@@ -90,6 +90,7 @@ fn an_instant_is_found_by_its_time_its_position_its_entry_and_its_mark() {
         (At::Position(5), "one t"),
         (At::Position(13), "one two three"),
         (At::Entry(0), ""),
+        (At::Entry(1), ""),
         (At::Entry(2), "one"),
         (At::Entry(4), "one"),
         (At::Entry(5), "one two"),
@@ -161,7 +162,7 @@ fn damage_is_located_where_it_is_and_everything_else_is_shown() {
     let damage = steps.iter().filter(|step| step.contains("Damage")).count();
     assert_eq!(damage, 2, "{steps:?}");
     assert!(steps[4].contains("Damage") && steps[5].starts_with("#5 Resize"), "{steps:?}");
-    assert!(steps.iter().any(|step| step.contains("Cut(\"9 no room\")")), "{steps:?}");
+    assert!(steps.iter().any(|step| step.contains("Cut(\"9 bytes of output are missing")), "{steps:?}");
     let last = recorded.sessions.snapshot(&recorded.session, None).expect("a screen");
     assert_eq!(last.screen.view().row_text(0), "one three");
     assert_eq!(last.gaps.len(), 3, "{:?}", last.gaps);

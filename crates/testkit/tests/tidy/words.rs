@@ -19,6 +19,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("job control", "the shell's feature"),
     ("memory.events", "a file of a cgroup"),
     ("rename = \"state\"", "a field of `sources`, promised in the JSON form"),
+    ("rename = \"timestamp\"", "a field of asciicast"),
     ("rustix::event", "the module of poll"),
     ("session supervisor", "what abide is; the glossary refuses it for the guard"),
     ("set_child_subreaper", "rustix's name for PR_SET_CHILD_SUBREAPER"),

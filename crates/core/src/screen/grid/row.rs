@@ -100,6 +100,15 @@ impl Row {
         self.cells.extend(text[over..].iter().map(cell));
     }
 
+    /// Puts a star in the place of a character; what it combined with is gone.
+    pub(crate) fn star(&mut self, col: usize) {
+        let wide = self.cell(col).is_wide();
+        for (at, cell) in self.cells.iter_mut().enumerate().skip(col).take(1 + usize::from(wide)) {
+            let style = Style { attrs: cell.style.attrs.of_pen(), ..cell.style };
+            *cell = Cell { ch: if at == col || wide { '*' } else { cell.ch }, style, extra: 0 };
+        }
+    }
+
     /// Writes one character of one or two columns. The caller sees to it that it fits.
     #[inline]
     pub(crate) fn put(&mut self, col: usize, ch: char, width: usize, ink: Ink<'_>) {

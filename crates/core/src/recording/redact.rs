@@ -1,0 +1,277 @@
+//! What looks like a secret in text that people see: tokens of well-known forms, values of names that tell, passwords in
+//! URLs, private keys. Guesses, and rather masks too much. `stream` masks what is told piece by piece.
+
+pub mod stream;
+
+use std::ops::Range;
+
+use crate::screen::Screen;
+
+/// Finds secrets line by line.
+#[derive(Debug, Clone, Default)]
+pub struct Redact {
+    /// Between the first and the last line of a private key.
+    in_key: bool,
+}
+
+impl Redact {
+    /// Which bytes of the next line are secret.
+    pub fn line(&mut self, text: &str) -> Vec<Range<usize>> {
+        let begins = text.contains("-----BEGIN ") && text.contains("PRIVATE KEY");
+        if self.in_key {
+            self.in_key = !text.contains("-----END ");
+            let hidden = self.in_key && !text.is_empty();
+            return hidden.then_some(0..text.len()).into_iter().collect();
+        }
+        self.in_key = begins && !text.contains("-----END ");
+        secrets(text)
+    }
+}
+
+/// The text with a star for every character of a secret.
+#[must_use]
+pub fn starred(text: &str, secrets: &[Range<usize>]) -> String {
+    let hidden = |at: usize| secrets.iter().any(|secret| secret.contains(&at));
+    text.char_indices().map(|(at, c)| if hidden(at) { '*' } else { c }).collect()
+}
+
+/// The screen with its secrets starred, and without the lines above it; none if it shows no secret.
+#[must_use]
+pub fn screen(screen: &Screen) -> Option<Screen> {
+    let mut redact = Redact::default();
+    screen.masked(&mut |line| redact.line(line))
+}
+
+/// Which bytes of a text that stands by itself are secret, in order and apart from each other.
+#[must_use]
+pub fn secrets(text: &str) -> Vec<Range<usize>> {
+    let mut found = tokens(text);
+    found.extend(named(text));
+    found.sort_by_key(|range| range.start);
+    let mut apart: Vec<Range<usize>> = Vec::new();
+    for range in found {
+        match apart.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            Some(_) | None => apart.push(range),
+        }
+    }
+    apart
+}
+
+/// Whether an option, a variable or a header of this name holds a secret: `--api-key`, `DB_PASSWORD`, `authToken`.
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
+    let parts = name_parts(name);
+    // Where the secret is, or what it is called, is none.
+    let about = ["file", "path", "dir", "stdin", "env", "id", "name", "url", "type", "ttl", "fd"];
+    let harmless = parts.last().is_some_and(|last| about.contains(&last.as_str()));
+    !harmless && parts.iter().any(|part| is_secret_part(part))
+}
+
+fn name_parts(name: &str) -> Vec<String> {
+    let mut parts: Vec<String> = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && after_lower) {
+            parts.push(String::new());
+        }
+        after_lower = c.is_lowercase();
+        if let (true, Some(part)) = (c.is_alphanumeric(), parts.last_mut()) {
+            part.extend(c.to_lowercase());
+        }
+    }
+    parts
+}
+
+/// Words that are secret in a name of several parts, and in text too common to be so alone.
+const COMMON: [&str; 4] = ["key", "keys", "pwd", "pat"];
+
+fn is_secret_part(part: &str) -> bool {
+    let whole = ["authorization", "credential", "credentials"];
+    let ends = ["token", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "passphrase"];
+    let within = ["secret", "password", "passwd"];
+    COMMON.contains(&part)
+        || whole.contains(&part)
+        || ends.iter().any(|end| part.ends_with(end))
+        || within.iter().any(|word| part.contains(word))
+}
+
+/// What has the form of a well-known token, wherever it stands.
+#[must_use]
+pub fn tokens(text: &str) -> Vec<Range<usize>> {
+    let in_token = |c: char| c.is_ascii_alphanumeric() || "_-.+/~=".contains(c);
+    let mut found = Vec::new();
+    let (mut at, mut before) = (0, "");
+    while let Some(skipped) = text[at..].find(in_token) {
+        let start = at + skipped;
+        let length = text[start..].find(|c| !in_token(c)).unwrap_or(text.len() - start);
+        // What pads it belongs to it, what assigns does not.
+        let word = text[start..start + length].trim_end_matches('=');
+        let word = word.rsplit('=').next().unwrap_or(word);
+        let start = start + text[start..start + length].rfind(word).unwrap_or(0);
+        let end = start + word.len();
+        let announced = ["bearer", "basic"].iter().any(|scheme| before.eq_ignore_ascii_case(scheme))
+            && text[..start].ends_with(' ');
+        let in_url = !word.contains('/') && is_url_password(&text[..start], &text[end..]);
+        if !word.is_empty() && (is_token(word) || announced || in_url) {
+            found.push(start..end);
+        }
+        (at, before) = (end.max(at + skipped + length), word);
+    }
+    found
+}
+
+fn is_token(word: &str) -> bool {
+    const PREFIXES: &[&str] = &[
+        "sk-",
+        "ghp_",
+        "gho_",
+        "ghu_",
+        "ghs_",
+        "ghr_",
+        "github_pat_",
+        "glpat-",
+        "xoxa-",
+        "xoxb-",
+        "xoxp-",
+        "xoxr-",
+        "xoxs-",
+        "xoxe.",
+        "xapp-",
+        "AKIA",
+        "ASIA",
+        "AIza",
+        "hf_",
+        "npm_",
+        "pypi-",
+        "eyJ",
+    ];
+    const SHORTEST_TAIL: usize = 8;
+    let known = PREFIXES.iter().filter_map(|prefix| word.strip_prefix(prefix)).any(|tail| {
+        let plain = tail.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+        plain && tail.len() >= SHORTEST_TAIL
+    });
+    known || is_noise(word)
+}
+
+/// So long and so mixed that no person wrote it: the lines of a key. Digests have letters of one case only.
+fn is_noise(word: &str) -> bool {
+    const LONG: usize = 60;
+    let has = |kind: fn(&u8) -> bool| word.as_bytes().iter().any(kind);
+    let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
+    let path = word.matches('/').count() > word.len() / 16;
+    word.len() >= LONG && mixed && !path && !word.contains(['.', '~', '-', '_'])
+}
+
+/// `scheme://user:` before it and `@` behind it.
+fn is_url_password(before: &str, behind: &str) -> bool {
+    let user = before.strip_suffix(':').and_then(|url| url.rsplit_once("//"));
+    behind.starts_with('@') && user.is_some_and(|(scheme, user)| scheme.ends_with(':') && !user.contains('/'))
+}
+
+/// Values of names that tell: `API_KEY=...`, `password: ...`, `"token": "..."`, `--secret ...`.
+fn named(text: &str) -> Vec<Range<usize>> {
+    let in_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(skipped) = text[at..].find(in_name) {
+        let start = at + skipped;
+        let length = text[start..].find(|c| !in_name(c)).unwrap_or(text.len() - start);
+        let (name, rest) = (&text[start..start + length], &text[start + length..]);
+        at = start + length;
+        if tells(name)
+            && let Some(value) = value(rest, name.starts_with("--"))
+        {
+            found.push(at + value.start..at + value.end);
+            at += value.end;
+        }
+    }
+    found
+}
+
+fn tells(name: &str) -> bool {
+    let parts = name_parts(name);
+    let alone = parts.iter().filter(|part| !part.is_empty()).count() == 1;
+    let common = parts.iter().any(|part| COMMON.contains(&part.as_str()));
+    is_secret_name(name) && !(alone && common && !name.starts_with("--"))
+}
+
+/// Where in what follows a name its value is.
+fn value(rest: &str, option: bool) -> Option<Range<usize>> {
+    let trimmed = rest.trim_start_matches(['"', '\'']).trim_start_matches(' ');
+    let assigned = trimmed.strip_prefix([':', '=']).filter(|after| !after.starts_with("//"));
+    let after = match assigned {
+        Some(after) => after.trim_start_matches(' '),
+        None => rest.strip_prefix(' ').filter(|next| option && !next.starts_with('-'))?,
+    };
+    let start = rest.len() - after.len();
+    let (start, end) = match after.chars().next()? {
+        quote @ ('"' | '\'') => {
+            let inside = &after[1..];
+            (start + 1, start + 1 + inside.find(quote).unwrap_or(inside.len()))
+        }
+        _ => {
+            let end = after.find(|c: char| c.is_whitespace() || c.is_control() || "\"',;&|)".contains(c));
+            (start, start + end.unwrap_or(after.len()))
+        }
+    };
+    (end > start).then_some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(text: &str) -> String {
+        starred(text, &secrets(text))
+    }
+
+    #[test]
+    fn secrets_in_text_are_starred_and_everything_else_stays_in_its_place() {
+        for (text, shown) in [
+            ("export GITHUB_TOKEN=ghp_0123456789ab && make", "export GITHUB_TOKEN=**************** && make"),
+            ("use sk-ant-REDACTED now", "use *************** now"),
+            ("password: hunter2", "password: *******"),
+            ("\"api_key\": \"a b\",", "\"api_key\": \"***\","),
+            ("curl -H 'Authorization: Bearer abc.def'", "curl -H 'Authorization: ****** *******'"),
+            ("git clone https://me:hunter2@host/x", "git clone https://me:*******@host/x"),
+            ("x --db-password hunter2 -v", "x --db-password ******* -v"),
+            ("AWS_SECRET_ACCESS_KEY='q/w+e'", "AWS_SECRET_ACCESS_KEY='*****'"),
+        ] {
+            assert_eq!(hidden(text), shown);
+        }
+    }
+
+    #[test]
+    fn ordinary_text_is_left_alone() {
+        for text in [
+            "press any key: y",
+            "PWD=/srv/app",
+            "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "tokens: 4096 of 8192",
+            "the password is asked for later",
+            "Password:",
+            "/usr/lib/x86_64-linux-gnu/some/Very/Long/Path/That/Goes/On/and/on/12345/67890",
+            "error[E0308]: mismatched types",
+            "token = ",
+        ] {
+            assert_eq!(hidden(text), text);
+        }
+    }
+
+    #[test]
+    fn a_private_key_is_hidden_from_its_first_line_to_its_last() {
+        let mut redact = Redact::default();
+        let lines = [
+            "-----BEGIN OPENSSH PRIVATE KEY-----",
+            "b3BlbnNzaC1r",
+            "AAAA",
+            "-----END OPENSSH PRIVATE KEY-----",
+            "AAAA",
+        ];
+        let shown: Vec<String> = lines.iter().map(|line| starred(line, &redact.line(line))).collect();
+        assert_eq!(shown, [lines[0], "************", "****", lines[3], "AAAA"]);
+        let line = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW";
+        assert!(!hidden(line).contains('b'), "a line of it alone");
+    }
+}

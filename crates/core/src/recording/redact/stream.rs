@@ -1,0 +1,281 @@
+//! Secrets in what is told piece by piece, and in pieces as small as a key press. A line is put together as a terminal would,
+//! and its pieces are held until it is over: only then can it be told what of them was a secret.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::Redact;
+
+/// More than this is not held; a line that long is looked at as far as it is.
+const HELD: usize = 1 << 20;
+
+/// Which of the two streams a piece belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Shown,
+    Typed,
+    /// Neither: it passes in its order.
+    Other,
+}
+
+/// Holds pieces until it is known what of them is secret, and gives them in their order. `T` is what a piece comes with.
+#[derive(Debug)]
+pub struct Redactor<T> {
+    queue: VecDeque<Held<T>>,
+    /// The number of the first piece in the queue.
+    first: u64,
+    bytes: usize,
+    shown: Line,
+    typed: Line,
+}
+
+#[derive(Debug)]
+struct Held<T> {
+    with: T,
+    text: String,
+    /// What of it is secret.
+    secrets: Vec<Range<usize>>,
+}
+
+/// A line that is being put together.
+#[derive(Debug, Default)]
+struct Line {
+    cells: Vec<Cell>,
+    column: usize,
+    /// The first piece that it was made of.
+    first: Option<u64>,
+    redact: Redact,
+}
+
+/// A place of the line: what it shows, and every place in the pieces that wrote there.
+#[derive(Debug, Default)]
+struct Cell {
+    ch: Option<char>,
+    written: Vec<(u64, usize)>,
+}
+
+impl<T> Default for Redactor<T> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), first: 0, bytes: 0, shown: Line::default(), typed: Line::default() }
+    }
+}
+
+impl<T> Redactor<T> {
+    /// Takes the next piece, in which sequences and characters are whole, and gives those that are settled.
+    pub fn push(&mut self, with: T, side: Side, text: String, give: &mut impl FnMut(T, String)) {
+        let number = self.first + self.queue.len() as u64;
+        self.bytes += text.len();
+        let line = match side {
+            Side::Shown => Some(&mut self.shown),
+            Side::Typed => Some(&mut self.typed),
+            Side::Other => None,
+        };
+        let mut found = Vec::new();
+        if let Some(line) = line {
+            line.take(number, &text, &mut found);
+        }
+        self.queue.push_back(Held { with, text, secrets: Vec::new() });
+        self.note(found);
+        if self.bytes > HELD {
+            self.settle();
+        }
+        self.release(give);
+    }
+
+    /// Gives what is left.
+    pub fn finish(&mut self, give: &mut impl FnMut(T, String)) {
+        self.settle();
+        self.release(give);
+    }
+
+    /// Takes both lines as over.
+    fn settle(&mut self) {
+        let mut found = Vec::new();
+        self.shown.end(&mut found);
+        self.typed.end(&mut found);
+        self.note(found);
+    }
+
+    fn note(&mut self, found: Vec<(u64, Range<usize>)>) {
+        for (number, range) in found {
+            let held = number.checked_sub(self.first).and_then(|at| self.queue.get_mut(at as usize));
+            if let Some(held) = held {
+                held.secrets.push(range);
+            }
+        }
+    }
+
+    fn release(&mut self, give: &mut impl FnMut(T, String)) {
+        let open = [self.shown.first, self.typed.first].into_iter().flatten().min();
+        while open.is_none_or(|open| self.first < open) {
+            let Some(held) = self.queue.pop_front() else { return };
+            self.first += 1;
+            self.bytes -= held.text.len();
+            give(held.with, super::starred(&held.text, &held.secrets));
+        }
+    }
+}
+
+impl Line {
+    fn take(&mut self, number: u64, text: &str, found: &mut Vec<(u64, Range<usize>)>) {
+        let mut at = 0;
+        while let Some(c) = text[at..].chars().next() {
+            let rest = &text[at..];
+            let length = if c == '\u{1b}' { sequence(rest) } else { c.len_utf8() };
+            match c {
+                '\u{1b}' => self.obey(number, at, &rest[..length], found),
+                '\n' | '\u{b}' | '\u{c}' => self.end(found),
+                '\r' => self.column = 0,
+                '\u{8}' | '\u{7f}' => self.column = self.column.saturating_sub(1),
+                c if c.is_control() => {}
+                c => self.write(number, at, c),
+            }
+            at += length;
+        }
+    }
+
+    fn write(&mut self, number: u64, at: usize, c: char) {
+        if self.cells.len() <= self.column {
+            self.cells.resize_with(self.column + 1, Cell::default);
+        }
+        let cell = &mut self.cells[self.column];
+        cell.ch = Some(c);
+        cell.written.push((number, at));
+        self.column += 1;
+        self.first.get_or_insert(number);
+    }
+
+    /// What a sequence does to the line.
+    fn obey(&mut self, number: u64, at: usize, sequence: &str, found: &mut Vec<(u64, Range<usize>)>) {
+        if let Some(title) = sequence.strip_prefix("\u{1b}]") {
+            let secrets = super::secrets(title);
+            found.extend(secrets.into_iter().map(|range| (number, at + 2 + range.start..at + 2 + range.end)));
+            return;
+        }
+        let Some(control) = sequence.strip_prefix("\u{1b}[") else { return };
+        let Some(last) = control.chars().last() else { return };
+        let count = control.trim_end_matches(last).parse::<usize>().unwrap_or(1).clamp(1, 10_000);
+        match last {
+            'C' => self.column += count,
+            'D' => self.column = self.column.saturating_sub(count),
+            'G' => self.column = count - 1,
+            'K' => {
+                // What goes may have been a secret too.
+                self.look(false, found);
+                self.cells.truncate(self.column);
+            }
+            // Elsewhere on the screen another line begins.
+            'A' | 'B' | 'E' | 'F' | 'H' | 'J' | 'L' | 'M' | 'S' | 'T' | 'd' | 'f' | 'r' => self.end(found),
+            _ => {}
+        }
+    }
+
+    /// Looks for secrets in the line as it is; only one that is over counts for the next.
+    fn look(&mut self, over: bool, found: &mut Vec<(u64, Range<usize>)>) {
+        let text: String = self.cells.iter().map(|cell| cell.ch.unwrap_or(' ')).collect();
+        let mut redact = self.redact.clone();
+        let secrets = redact.line(&text);
+        if over {
+            self.redact = redact;
+        }
+        for (cell, (at, _)) in self.cells.iter().zip(text.char_indices()) {
+            if secrets.iter().any(|secret| secret.contains(&at)) {
+                found.extend(cell.written.iter().map(|(number, start)| (*number, *start..*start + 1)));
+            }
+        }
+    }
+
+    fn end(&mut self, found: &mut Vec<(u64, Range<usize>)>) {
+        self.look(true, found);
+        self.cells.clear();
+        (self.column, self.first) = (0, None);
+    }
+}
+
+/// How long the sequence is that a text begins with.
+fn sequence(text: &str) -> usize {
+    let mut chars = text.char_indices().skip(1);
+    let Some((_, second)) = chars.next() else {
+        return text.len();
+    };
+    let ends = |(at, c): (usize, char)| at + c.len_utf8();
+    match second {
+        '[' => chars.find(|(_, c)| ('@'..='~').contains(c)).map_or(text.len(), ends),
+        ']' | 'P' | '_' | '^' | 'X' => {
+            let bell = text.find('\u{7}').map(|at| at + 1);
+            let string = text.find("\u{1b}\\").filter(|at| *at > 0).map(|at| at + 2);
+            [bell, string].into_iter().flatten().min().unwrap_or(text.len())
+        }
+        ' '..='/' => chars.find(|(_, c)| !(' '..='/').contains(c)).map_or(text.len(), ends),
+        c => 1 + c.len_utf8(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn through(pieces: &[(Side, &str)]) -> Vec<String> {
+        let mut redactor = Redactor::default();
+        let mut given = Vec::new();
+        for (at, (side, text)) in pieces.iter().enumerate() {
+            redactor.push(at, *side, (*text).to_owned(), &mut |at, text| given.push((at, text)));
+        }
+        redactor.finish(&mut |at, text| given.push((at, text)));
+        assert!(given.iter().enumerate().all(|(at, (number, _))| at == *number), "in their order: {given:?}");
+        given.into_iter().map(|(_, text)| text).collect()
+    }
+
+    fn shown(pieces: &[&str]) -> String {
+        let pieces: Vec<(Side, &str)> = pieces.iter().map(|text| (Side::Shown, *text)).collect();
+        through(&pieces).join("|")
+    }
+
+    #[test]
+    fn a_secret_that_comes_letter_by_letter_is_hidden_to_its_first() {
+        let secret = "ghp_0123456789ab";
+        let letters: Vec<String> = secret.chars().map(String::from).collect();
+        let mut pieces = vec!["$ echo "];
+        pieces.extend(letters.iter().map(String::as_str));
+        pieces.push("\r\nghp\r\n");
+        let told = shown(&pieces).replace('|', "");
+        assert_eq!(told, format!("$ echo {}\r\nghp\r\n", "*".repeat(secret.len())));
+    }
+
+    #[test]
+    fn colours_and_redrawn_letters_hide_nothing_from_it() {
+        let told = shown(&["x \x1b[32mghp_\x1b[1m01234", "\x1b[5D01234567\x1b[0m y\r\n"]);
+        assert_eq!(told, "x \x1b[32m****\x1b[1m*****|\x1b[5D********\x1b[0m y\r\n");
+        let told = shown(&["TOKEN=abc", "\x1b[K", "\r\n"]);
+        assert_eq!(told, "TOKEN=***|\x1b[K|\r\n");
+    }
+
+    #[test]
+    fn what_is_typed_is_looked_at_by_itself_and_keeps_its_place() {
+        let typed = [
+            (Side::Shown, "$ "),
+            (Side::Typed, "API_KEY=a"),
+            (Side::Shown, "API_KEY=a"),
+            (Side::Other, "80x24"),
+            (Side::Typed, "b\r"),
+            (Side::Shown, "b\r\n"),
+        ];
+        assert_eq!(through(&typed), ["$ ", "API_KEY=*", "API_KEY=*", "80x24", "*\r", "*\r\n"]);
+    }
+
+    #[test]
+    fn text_that_stands_elsewhere_is_another_line_and_titles_are_looked_at_too() {
+        assert_eq!(shown(&["TOKEN=\x1b[2;1Habc\r\n"]), "TOKEN=\x1b[2;1Habc\r\n");
+        assert_eq!(shown(&["\x1b]2;TOKEN=abc\x07x"]), "\x1b]2;TOKEN=***\x07x");
+    }
+
+    #[test]
+    fn nothing_is_held_for_ever() {
+        let mut redactor = Redactor::default();
+        let mut given = 0;
+        for _ in 0..4_000 {
+            redactor.push((), Side::Shown, "\rloading 37 %".repeat(40), &mut |(), _| given += 1);
+        }
+        assert!(given > 1_000, "{given}");
+    }
+}

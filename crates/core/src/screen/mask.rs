@@ -1,0 +1,60 @@
+//! Mask: a screen with some of its text made unreadable, for showing it to others.
+
+use std::ops::Range;
+
+use super::Screen;
+use super::grid::Grid;
+
+impl Screen {
+    /// This screen with a star in every cell of what `find` finds: it is given each line's text, rows that belong to one
+    /// line as one, and gives ranges of its bytes. Without scrollback; none if nothing was found.
+    #[must_use]
+    pub fn masked(&self, find: &mut impl FnMut(&str) -> Vec<Range<usize>>) -> Option<Self> {
+        let mut masked = Self { parser: self.parser.clone(), term: self.term.without_history() };
+        let term = &mut masked.term;
+        let mut any = mask(&mut term.pages.main, find);
+        any |= mask(&mut term.pages.alt, find);
+        if let Some(hold) = &mut term.hold {
+            any |= mask(&mut hold.grid, find);
+        }
+        let title = term.titles.current.window.clone();
+        for secret in find(&title).into_iter().rev() {
+            term.titles.current.window.replace_range(secret, "***");
+            any = true;
+        }
+        any.then_some(masked)
+    }
+}
+
+fn mask(grid: &mut Grid, find: &mut impl FnMut(&str) -> Vec<Range<usize>>) -> bool {
+    let (mut any, mut row) = (false, 0);
+    while row < grid.rows().len() {
+        let mut last = row;
+        while grid.row(last).wrapped && last + 1 < grid.rows().len() {
+            last += 1;
+        }
+        any |= mask_line(grid, row..last + 1, find);
+        row = last + 1;
+    }
+    any
+}
+
+/// The rows of one line.
+fn mask_line(grid: &mut Grid, rows: Range<usize>, find: &mut impl FnMut(&str) -> Vec<Range<usize>>) -> bool {
+    let mut text = String::new();
+    let mut places = Vec::new();
+    for number in rows {
+        let row = grid.row(number);
+        for col in (0..row.used()).filter(|col| !row.cell(*col).is_tail()) {
+            places.push((text.len(), number, col));
+            text.push(row.cell(col).ch);
+        }
+    }
+    let secrets = find(text.trim_end());
+    for (at, row, col) in places {
+        if secrets.iter().any(|secret| secret.contains(&at)) {
+            grid.row_mut(row).star(col);
+        }
+    }
+    !secrets.is_empty()
+}
