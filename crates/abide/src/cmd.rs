@@ -9,6 +9,7 @@ mod gc;
 mod inspect;
 mod logs;
 mod ls;
+mod recorded;
 mod result;
 mod rm;
 mod run;
@@ -23,12 +24,15 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
-use abide_core::failure::Failure;
+use abide_core::failure::{Code, Failure};
+use abide_core::instant;
+use abide_core::screen::theme::Theme;
 use abide_core::status::Column;
 use abide_engine::Sessions;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, version};
+use recorded::{diff, export, mark, marks, play};
 
 use crate::args::Cli;
 use crate::config::Config;
@@ -124,6 +128,22 @@ impl Front {
     }
 }
 
+/// A duration that a flag gives, in microseconds.
+///
+/// # Errors
+/// If it is none.
+fn duration(text: &str) -> Result<u64, Failure> {
+    instant::micros(text).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` is no duration"))
+            .hint("a duration is given as 2s, 1.5s or 1m30s")
+    })
+}
+
+/// The names of the themes, for flags.
+fn themes() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(Theme::ALL.iter().map(|theme| theme.name))
+}
+
 macro_rules! verbs {
     ($($name:literal $verb:ident $variant:ident,)+) => {
         /// What abide was asked to do.
@@ -164,6 +184,11 @@ verbs! {
     "logs" logs Logs,
     "events" facts Facts,
     "snapshot" snapshot Snapshot,
+    "diff" diff Diff,
+    "mark" mark Mark,
+    "marks" marks Marks,
+    "export" export Export,
+    "play" play Play,
     "ls" ls Ls,
     "inspect" inspect Inspect,
     "why" why Why,

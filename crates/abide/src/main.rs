@@ -4,6 +4,7 @@ mod args;
 mod cmd;
 mod config;
 mod environment;
+mod export;
 mod output;
 mod show;
 mod when;

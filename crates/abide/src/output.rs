@@ -69,6 +69,11 @@ impl Output {
         self.options.as_ref().map_or_else(|| text.to_owned(), |options| shell::with_options(text, options))
     }
 
+    /// From now on programs listen, as with `--json`.
+    pub(crate) const fn speak_json(&mut self) {
+        self.json = true;
+    }
+
     /// Whether programs listen, not people.
     pub(crate) const fn is_json(&self) -> bool {
         self.json

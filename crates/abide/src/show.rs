@@ -6,6 +6,7 @@ pub(crate) mod fact;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod page;
+pub(crate) mod recorded;
 pub(crate) mod safe;
 pub(crate) mod secret;
 pub(crate) mod session;

@@ -1,6 +1,7 @@
 //! Instants and durations as people type them. Reads no clock: now is an argument.
 
 use abide_core::failure::{Code, Failure};
+use abide_core::instant::{self, At};
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -15,11 +16,35 @@ pub(crate) fn instant(text: &str, now: i64) -> Result<i64, Failure> {
     let bad = |why: &str| {
         Failure::new(Code::BadTime, format!("`{text}` {why}")).hint(format!("a time is given as {FORMS}"))
     };
-    let zoned = Timestamp::from_millisecond(now).map(|now| now.to_zoned(TimeZone::system()));
-    let zoned = zoned.map_err(|_| bad("cannot be compared: the clock of this machine is far off"))?;
+    let zoned = local(now).ok_or_else(|| bad("cannot be compared: the clock of this machine is far off"))?;
     let wall =
         before(text, now).or_else(|| on_calendar(text.trim(), &zoned)).ok_or_else(|| bad("is no time"))?;
     if wall > now { Err(bad("is yet to come")) } else { Ok(wall) }
+}
+
+fn local(now: i64) -> Option<Zoned> {
+    Timestamp::from_millisecond(now).ok().map(|now| now.to_zoned(TimeZone::system()))
+}
+
+/// Whether a text has the form of a time, be it one to come.
+fn means_time(text: &str, now: i64) -> bool {
+    local(now).is_none_or(|now| on_calendar(text.trim(), &now).is_some())
+}
+
+/// The instant of a recording that a text means: a time, or any other name of it; else a mark of that name.
+///
+/// # Errors
+/// If it means none, or a time that is yet to come.
+pub(crate) fn at(text: &str, now: i64) -> Result<At, Failure> {
+    if let Some(at) = At::parse(text) {
+        return Ok(at);
+    }
+    let named = ["+", "#", "seq:", "entry:", "mark:"].iter().any(|form| text.trim().starts_with(form));
+    match (instant(text, now), means_time(text, now)) {
+        (Ok(wall), _) => Ok(At::Wall(wall)),
+        (Err(_), false) if !named && !text.trim().is_empty() => Ok(At::Mark(text.trim().to_owned())),
+        (Err(failure), _) => Err(failure.hint(format!("an instant is given as {FORMS}, {}", instant::FORMS))),
+    }
 }
 
 /// The instant that a text means, where a duration alone means that long ago.
@@ -96,6 +121,20 @@ mod tests {
         let local = Timestamp::from_millisecond(NOW - 20_000).unwrap().to_zoned(TimeZone::system());
         assert_eq!(instant(&local.strftime("%Y-%m-%d %H:%M").to_string(), NOW).unwrap(), NOW - 20_000);
         assert_eq!(instant(&local.strftime("%H:%M:%S").to_string(), NOW).unwrap(), NOW - 20_000);
+    }
+
+    #[test]
+    fn an_instant_of_a_recording_is_a_time_or_another_name_of_it() {
+        assert_eq!(at("-10m", NOW).unwrap(), At::Wall(NOW - 600_000));
+        assert_eq!(at("+12.5s", NOW).unwrap(), At::Since(12_500_000));
+        assert_eq!(at("#7", NOW).unwrap(), At::Entry(7));
+        assert_eq!(at("before the build", NOW).unwrap(), At::Mark("before the build".to_owned()));
+        assert_eq!(at("mark:14:03", NOW).unwrap(), At::Mark("14:03".to_owned()));
+        for bad in ["", "+soon", "#x", "seq:", "2023-11-14T22:13:21Z"] {
+            let failure = at(bad, NOW).unwrap_err();
+            assert_eq!(failure.code, Code::BadTime, "{bad:?}");
+            assert!(failure.hint.unwrap().contains("mark:NAME"));
+        }
     }
 
     #[test]

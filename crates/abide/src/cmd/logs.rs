@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use abide_core::failure::Failure;
 use abide_core::plain::Plain;
-use abide_engine::Shown;
+use abide_engine::{Gap, Shown};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Faulty, Front, OneOf, Verb};
 use crate::show::page::{Page, Tone};
+use crate::show::recorded::gap;
 use crate::show::time::Time;
 use crate::when;
 
@@ -119,10 +120,7 @@ impl Lines<'_> {
                 texts.into_iter().for_each(|text| self.add(Line { wall: Some(wall), kind, text }));
             }
             Shown::Damage { offset, length } => {
-                self.interrupt(
-                    "damage",
-                    format!("{length} bytes of the recording at byte {offset} cannot be read"),
-                );
+                self.interrupt("damage", gap::says(&Gap::Damage { offset, length }));
             }
             Shown::Cut(why) => {
                 self.interrupt("cut", format!("the recording was cut here: {why}"));

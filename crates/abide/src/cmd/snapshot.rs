@@ -1,30 +1,52 @@
 //! `abide snapshot`: the screen of a session, as a person would see it.
 
 use abide_core::failure::Failure;
-use abide_engine::{Snapshot, Source};
+use abide_core::instant::At;
+use abide_core::screen::theme::Theme;
+use abide_engine::{Session, Snapshot, Source};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Faulty, Front, Verb};
+use crate::show::recorded::gap::{self, GapView};
+use crate::show::recorded::html;
+use crate::show::recorded::runs::RunView;
 use crate::show::time::Time;
+use crate::when;
 
 const EXAMPLES: &str = "Examples:
   abide snapshot nightly                 the visible text
+  abide snapshot --at 14:03 nightly      as it was then, whether it runs or is over
+  abide snapshot --at +12.5s @last       12.5 seconds after its recording began
+  abide snapshot --at mark:deploy @last  where a mark was set
   abide snapshot --scrollback @last      with the lines that have scrolled away
-  abide snapshot --format ansi k3v9q2zr  with colours, for a terminal of the same size
-  abide snapshot --json build            lines, cursor, title and hash, for programs";
+  abide snapshot --format html build     a page with colours and links
+  abide snapshot --json --cells build    lines, cursor, title and hash, and how every cell looks";
 
-/// Show the screen of a session
+/// Show the screen of a session, now or at an instant
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
+#[command(
+    after_help = "An instant is a wall time (14:03:20, -10m, RFC 3339), an offset from the start (+12.5s), a position \
+    (seq:4096, as `seq` in JSON), an entry (#123 or entry:123), or a mark (mark:NAME, or just its name)."
+)]
 pub(crate) struct Args {
+    /// The screen as it was at this instant
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
+    at: Option<String>,
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// With the lines that have scrolled away, as far as they are kept
     #[arg(long)]
     scrollback: bool,
+    /// With how every cell looks, as JSON
+    #[arg(long)]
+    cells: bool,
+    /// The colours of a page
+    #[arg(long, value_name = "NAME", default_value = Theme::ALL[0].name, value_parser = super::themes())]
+    theme: String,
     /// ID, name, unique prefix or @last
     #[arg(value_name = "ID")]
     session: String,
@@ -32,8 +54,14 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// The visible text
     Text,
+    /// As --json
+    Json,
+    /// With colours, for a terminal of the same size
     Ansi,
+    /// A page that needs nothing else
+    Html,
 }
 
 /// A screen.
@@ -43,12 +71,20 @@ pub(crate) struct SnapshotView {
     id: String,
     /// How many bytes of output it stands for.
     seq: u64,
+    /// When it was so: the time that was asked for, now if a living host shows it, else when its last entry came.
     at: Time,
+    /// How many entries of the recording it stands for; null if a living host shows it.
+    entry: Option<u64>,
+    /// The same as an offset that `--at` takes; null if a living host shows it.
+    since: Option<String>,
     cols: u16,
     rows: u16,
     cursor: CursorView,
     /// The visible rows, without blanks at their ends; scrollback first if it was asked for.
     lines: Vec<String>,
+    /// The same rows as runs of cells that look alike; there only if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cells: Option<Vec<Vec<RunView>>>,
     /// Null if the program has set none.
     title: Option<String>,
     /// Of the visible text; equal for equal screens.
@@ -56,6 +92,8 @@ pub(crate) struct SnapshotView {
     #[schemars(extend("enum" = ["live", "replay"]))]
     source: &'static str,
     alternate: bool,
+    /// What is missing in the recording that it was replayed from.
+    gaps: Vec<GapView>,
 }
 
 /// Where the cursor stands, counted from 0.
@@ -75,26 +113,48 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        if self.format == Format::Json {
+            front.output.speak_json();
+        }
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
-        let snapshot = sessions.snapshot(&session, None)?;
+        let now = sessions.now().at.wall;
+        let at = self.at.as_deref().map(|text| when::at(text, now)).transpose()?;
+        let snapshot = sessions.snapshot(&session, at.as_ref())?;
         if snapshot.source == Source::ReplayInstead {
             front.output.remark(
                 "abide: the host did not answer within a second; this is replayed from the recording",
             );
         }
-        let view = self.view(&snapshot, session.id.to_string(), sessions.now().at.wall);
-        if self.format == Format::Ansi && !front.output.is_json() {
-            let scrollback = if self.scrollback { usize::MAX } else { 0 };
-            front.output.raw(&snapshot.screen.dump(scrollback))?;
-            return Ok(0);
+        for gap in &snapshot.gaps {
+            front.output.warn(&gap::says(gap), None);
         }
-        front.output.show(&view, |page| {
-            for line in &view.lines {
-                page.plain(line).end();
-            }
-        })?;
+        let scrollback = if self.scrollback { usize::MAX } else { 0 };
+        if !front.output.is_json() && self.format == Format::Ansi {
+            front.output.raw(&snapshot.screen.dump(scrollback))?;
+        } else if !front.output.is_json() && self.format == Format::Html {
+            let theme = Theme::find(&self.theme).unwrap_or(&Theme::ALL[0]);
+            let page = html::page(&snapshot.screen, &title(&session, at.as_ref()), theme, self.scrollback);
+            front.output.raw(page.as_bytes())?;
+        } else {
+            let view = self.view(&snapshot, session.id.to_string(), now);
+            front.output.show(&view, |page| {
+                for line in &view.lines {
+                    page.plain(line).end();
+                }
+            })?;
+        }
         Ok(0)
+    }
+}
+
+/// What a page is called.
+fn title(session: &Session, at: Option<&At>) -> String {
+    let name = session.name().map_or_else(|| session.id.to_string(), str::to_owned);
+    match at {
+        Some(At::Wall(wall)) => format!("{name} at {}", Time(*wall).local()),
+        Some(at) => format!("{name} at {at}"),
+        None => name,
     }
 }
 
@@ -102,16 +162,26 @@ impl Args {
     fn view(&self, snapshot: &Snapshot, id: String, now: i64) -> SnapshotView {
         let screen = &snapshot.screen;
         let (size, view) = (screen.size(), screen.view());
-        let above = screen.scrollback().filter(|_| self.scrollback).map(|line| line.text());
-        let cursor = view.cursor();
+        let above = || screen.scrollback().filter(|_| self.scrollback);
+        let cells = || {
+            let above = above().map(|line| RunView::row(line.cells()));
+            above.chain((0..size.rows).map(|row| RunView::row(view.cells(row)))).collect()
+        };
+        let (cursor, instant) = (view.cursor(), snapshot.instant);
         SnapshotView {
             id,
             seq: snapshot.position,
-            at: Time(now),
+            at: Time(instant.map_or(now, |instant| instant.wall)),
+            entry: instant.map(|instant| instant.entry),
+            since: instant.map(|instant| At::Since(instant.micros).to_string()),
             cols: size.cols,
             rows: size.rows,
             cursor: CursorView { row: cursor.row, col: cursor.col, visible: cursor.visible },
-            lines: above.chain((0..size.rows).map(|row| view.row_text(row))).collect(),
+            lines: above()
+                .map(|line| line.text())
+                .chain((0..size.rows).map(|row| view.row_text(row)))
+                .collect(),
+            cells: self.cells.then(cells),
             title: Some(screen.title().to_owned()).filter(|title| !title.is_empty()),
             hash: format!("{:016x}", screen.hash()),
             source: match snapshot.source {
@@ -119,6 +189,7 @@ impl Args {
                 Source::Replay | Source::ReplayInstead => "replay",
             },
             alternate: screen.alternate(),
+            gaps: snapshot.gaps.iter().map(GapView::new).collect(),
         }
     }
 }

@@ -1,6 +1,8 @@
-//! Arguments that look like secrets, masked before anyone sees them. Guesses, and rather masks too much.
+//! Arguments that look like secrets, masked before anyone sees them; what looks like one is for `core::redact` to say.
 
 use std::borrow::Cow;
+
+use abide_core::recording::redact::{self, is_secret_name};
 
 /// What stands in a secret's place.
 const MASK: &str = "***";
@@ -46,90 +48,15 @@ fn argument(arg: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether an option, a variable or a header of this name holds a secret: `--api-key`, `DB_PASSWORD`, `authToken`.
-fn is_secret_name(name: &str) -> bool {
-    let mut parts: Vec<String> = vec![String::new()];
-    let mut after_lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && after_lower) {
-            parts.push(String::new());
-        }
-        after_lower = c.is_lowercase();
-        if let (true, Some(part)) = (c.is_alphanumeric(), parts.last_mut()) {
-            part.extend(c.to_lowercase());
-        }
-    }
-    // Where the secret is, or what it is called, is none.
-    let about = ["file", "path", "dir", "stdin", "env", "id", "name", "url", "type", "ttl", "fd"];
-    let harmless = parts.last().is_some_and(|last| about.contains(&last.as_str()));
-    !harmless && parts.iter().any(|part| is_secret_part(part))
-}
-
-fn is_secret_part(part: &str) -> bool {
-    let whole = ["key", "keys", "pwd", "authorization", "credential", "credentials", "pat"];
-    let ends = ["token", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "passphrase"];
-    let within = ["secret", "password", "passwd"];
-    whole.contains(&part)
-        || ends.iter().any(|end| part.ends_with(end))
-        || within.iter().any(|word| part.contains(word))
-}
-
-/// Masks what has the form of a well-known token, wherever it stands in the argument.
+/// What has the form of a well-known token, wherever it stands in the argument.
 fn tokens(arg: &str) -> Cow<'_, str> {
-    let in_token = |c: char| c.is_ascii_alphanumeric() || "_-.+/~".contains(c);
-    let mut masked = String::new();
-    let (mut rest, mut before) = (arg, "");
-    while let Some(start) = rest.find(in_token) {
-        let end = rest[start..].find(|c| !in_token(c)).map_or(rest.len(), |length| start + length);
-        let word = &rest[start..end];
-        let announced = ["bearer", "basic"].iter().any(|scheme| before.eq_ignore_ascii_case(scheme))
-            && rest[..start].starts_with(' ');
-        masked.push_str(&rest[..start]);
-        let in_url = !word.contains('/') && is_url_password(&masked, &rest[end..]);
-        let secret = is_token(word) || announced || in_url;
-        masked.push_str(if secret { MASK } else { word });
-        (rest, before) = (&rest[end..], word);
+    let secrets = redact::tokens(arg);
+    if secrets.is_empty() {
+        return Cow::Borrowed(arg);
     }
-    masked.push_str(rest);
-    if masked == arg { Cow::Borrowed(arg) } else { Cow::Owned(masked) }
-}
-
-fn is_token(word: &str) -> bool {
-    const PREFIXES: &[&str] = &[
-        "sk-",
-        "ghp_",
-        "gho_",
-        "ghu_",
-        "ghs_",
-        "ghr_",
-        "github_pat_",
-        "glpat-",
-        "xoxa-",
-        "xoxb-",
-        "xoxp-",
-        "xoxr-",
-        "xoxs-",
-        "xoxe.",
-        "xapp-",
-        "AKIA",
-        "ASIA",
-        "AIza",
-        "hf_",
-        "npm_",
-        "pypi-",
-        "eyJ",
-    ];
-    const SHORTEST_TAIL: usize = 8;
-    PREFIXES.iter().filter_map(|prefix| word.strip_prefix(prefix)).any(|tail| {
-        let plain = tail.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
-        plain && tail.len() >= SHORTEST_TAIL
-    })
-}
-
-/// `scheme://user:` before it and `@` behind it.
-fn is_url_password(before: &str, behind: &str) -> bool {
-    let user = before.strip_suffix(':').and_then(|url| url.rsplit_once("//"));
-    behind.starts_with('@') && user.is_some_and(|(scheme, user)| scheme.ends_with(':') && !user.contains('/'))
+    let mut masked = arg.to_owned();
+    secrets.into_iter().rev().for_each(|secret| masked.replace_range(secret, MASK));
+    Cow::Owned(masked)
 }
 
 #[cfg(test)]

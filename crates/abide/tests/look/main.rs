@@ -6,6 +6,7 @@ mod damage;
 mod golden;
 mod manual;
 mod places;
+mod recorded;
 mod refusals;
 mod safety;
 mod schema;

@@ -1,0 +1,145 @@
+//! `abide marks`: the instants of a session that have names, and the commands that its shell ran.
+
+use abide_core::failure::Failure;
+use abide_core::instant::{Instant, Span};
+use abide_core::recording::Kind;
+use abide_core::recording::command::{Command, Commands, Listener};
+use abide_engine::What;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cmd::{Faulty, Front, Verb};
+use crate::show::page::Tone;
+use crate::show::recorded::gap;
+use crate::show::recorded::instant::InstantView;
+use crate::show::secret;
+use crate::show::table::{self, Cell};
+use crate::show::time;
+
+const EXAMPLES: &str = "Examples:
+  abide marks nightly        what has a name, and what was run
+  abide marks --json build   for programs, with all the names of every instant";
+
+/// List the marks of a session, and the commands that its shell ran
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(
+    after_help = "Commands are known where the shell tells its terminal of them (OSC 133, \"shell integration\"): where each \
+    began and ended, its exit code, and its command line if the shell tells that too."
+)]
+pub(crate) struct Args {
+    /// ID, name, unique prefix or @last
+    #[arg(value_name = "ID")]
+    session: String,
+}
+
+/// What has a name, and what was run, each in its order.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Marks")]
+pub(crate) struct MarksView {
+    id: String,
+    marks: Vec<NamedView>,
+    commands: Vec<CommandView>,
+}
+
+/// An instant with a name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NamedInstant")]
+struct NamedView {
+    name: String,
+    instant: InstantView,
+}
+
+/// A command that a shell ran.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ShellCommand")]
+struct CommandView {
+    /// Null if the shell does not tell it. What looks like a secret is masked.
+    command: Option<String>,
+    began: InstantView,
+    /// Null if it was not over yet.
+    ended: Option<InstantView>,
+    duration_ms: Option<u64>,
+    /// Null if the shell did not tell it, or it was not over yet.
+    exit_code: Option<i32>,
+}
+
+impl Verb for Args {
+    type Data = MarksView;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let sessions = front.sessions()?;
+        let session = sessions.find(&self.session)?;
+        let (mut marks, mut over) = (Vec::new(), Vec::new());
+        let (mut listener, mut commands) = (Listener::default(), Commands::<Instant>::default());
+        let mut replay = sessions.replay(&session, &Span::default(), false)?.without_screen();
+        while let Some(step) = replay.next()? {
+            match step.what {
+                What::Entry(entry, _) if entry.kind == Kind::Mark => {
+                    let name = String::from_utf8_lossy(entry.payload).into_owned();
+                    marks.push(NamedView { name, instant: InstantView::new(step.at) });
+                }
+                What::Entry(entry, _) if entry.kind == Kind::Output => {
+                    listener.hear(entry.payload, &mut |end, word| {
+                        let at = Instant { position: entry.position + end as u64, ..step.at };
+                        over.extend(commands.hear(at, word));
+                    });
+                }
+                What::Gap(missing) => front.output.warn(&gap::says(&missing), None),
+                What::Entry(..) | What::Begin(_) | What::CaughtUp => {}
+            }
+        }
+        over.extend(commands.finish());
+        let commands = over.into_iter().map(CommandView::new).collect();
+        let view = MarksView { id: session.id.to_string(), marks, commands };
+        front.output.show(&view, |page| table::put(page, 0, 1, &view.rows()))?;
+        Ok(0)
+    }
+}
+
+impl CommandView {
+    fn new(command: Command<Instant>) -> Self {
+        let Command { line, began, ended, exit_code } = command;
+        let micros = ended.map(|ended| ended.micros.saturating_sub(began.micros));
+        Self {
+            command: line.map(|line| secret::mask_words(&line)),
+            began: InstantView::new(began),
+            ended: ended.map(InstantView::new),
+            duration_ms: micros.map(|micros| micros / 1000),
+            exit_code,
+        }
+    }
+}
+
+impl MarksView {
+    /// Both kinds by their instants.
+    fn rows(&self) -> Vec<Vec<Cell>> {
+        let marks = self.marks.iter().map(|mark| {
+            let row = [mark.instant.since.as_str(), "mark", "", &mark.name];
+            (mark.instant.entry, row.map(Cell::plain).to_vec())
+        });
+        let commands = self.commands.iter().map(|command| {
+            let took = command.duration_ms.map_or_else(|| "not over".to_owned(), time::span);
+            let (tone, ended) = match command.exit_code {
+                Some(0) => (Tone::Good, format!("0 in {took}")),
+                Some(code) => (Tone::Bad, format!("{code} in {took}")),
+                None => (Tone::Plain, took),
+            };
+            let line = command.command.as_deref().unwrap_or("(not told)");
+            let row = vec![
+                Cell::plain(&command.began.since),
+                Cell::plain("command"),
+                Cell::new(tone, &ended),
+                Cell::plain(line),
+            ];
+            (command.began.entry, row)
+        });
+        let mut rows: Vec<(u64, Vec<Cell>)> = marks.chain(commands).collect();
+        rows.sort_by_key(|(entry, _)| *entry);
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+}

@@ -1,0 +1,230 @@
+//! asciicast, versions 2 and 3: what others play. Each piece holds whole characters and whole sequences, however the recording
+//! cut them. What asks the terminal something, or sets its clipboard, is left out: an export shows, and does nothing else.
+
+use std::io::{self, Write};
+
+use abide_core::passage::Passage;
+use abide_core::recording::pace::Pace;
+use abide_core::recording::redact;
+use abide_core::recording::redact::stream::{Redactor, Side};
+use abide_core::recording::{Kind, parse_resize, typed};
+use abide_core::screen::Screen;
+use abide_engine::{Step, What};
+use serde::Serialize;
+
+use super::{Export, Wanted};
+
+/// A version of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Version {
+    #[value(name = "2")]
+    Two,
+    #[value(name = "3")]
+    Three,
+}
+
+#[derive(Debug, Serialize)]
+struct HeaderV2<'a> {
+    version: u8,
+    width: u16,
+    height: u16,
+    #[serde(rename = "timestamp")]
+    began: i64,
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct HeaderV3<'a> {
+    version: u8,
+    term: Term,
+    #[serde(rename = "timestamp")]
+    began: i64,
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct Term {
+    cols: u16,
+    rows: u16,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+/// What happened at some time.
+#[derive(Debug)]
+struct Piece {
+    micros: u64,
+    code: &'static str,
+    data: String,
+}
+
+/// Writes a cast.
+#[derive(Debug)]
+pub(crate) struct Cast {
+    version: Version,
+    wanted: Wanted,
+    pace: Pace,
+    passage: Passage,
+    /// Bytes of a typed character that is not whole.
+    typed: Vec<u8>,
+    redactor: Option<Redactor<(u64, &'static str)>>,
+    /// When the last piece came.
+    last: u64,
+}
+
+impl Cast {
+    pub(crate) fn new(version: Version, wanted: Wanted) -> Self {
+        Self {
+            version,
+            pace: Pace::new(0, wanted.idle_limit),
+            passage: Passage::default(),
+            typed: Vec::new(),
+            redactor: wanted.redact.then(Redactor::default),
+            wanted,
+            last: 0,
+        }
+    }
+
+    fn begin(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let begins = if self.wanted.from_start { 0 } else { step.at.micros };
+        self.pace = Pace::new(begins, self.wanted.idle_limit);
+        let size = step.screen.size();
+        let about = &self.wanted.about;
+        let since = i64::try_from(step.at.micros / 1000).unwrap_or(0);
+        let begun_ms = if self.wanted.from_start { step.at.wall.saturating_sub(since) } else { step.at.wall };
+        let began = begun_ms.div_euclid(1000);
+        let (title, command) = (&about.title, about.command.as_deref());
+        let (cols, rows) = (size.cols, size.rows);
+        let header = match self.version {
+            Version::Two => serde_json::to_string(&HeaderV2 {
+                version: 2,
+                width: cols,
+                height: rows,
+                began,
+                title,
+                command,
+            }),
+            Version::Three => serde_json::to_string(&HeaderV3 {
+                version: 3,
+                term: Term { cols, rows, kind: "xterm-256color" },
+                began,
+                title,
+                command,
+            }),
+        }?;
+        writeln!(out, "{header}")?;
+        if self.wanted.from_start {
+            return Ok(());
+        }
+        // The screen that the span begins with; what is not whole on it comes with its rest.
+        let masked = self.wanted.redact.then(|| redact::screen(step.screen)).flatten();
+        let screen: &Screen = masked.as_ref().unwrap_or(step.screen);
+        let unfinished = screen.unfinished();
+        let mut picture = screen.dump(usize::MAX);
+        picture.truncate(picture.len() - unfinished.len());
+        let _ = self.passage.pass(&unfinished);
+        self.write(&Piece { micros: 0, code: "o", data: String::from_utf8_lossy(&picture).into_owned() }, out)
+    }
+
+    fn add(&mut self, side: Side, piece: Piece, out: &mut dyn Write) -> io::Result<()> {
+        if piece.data.is_empty() {
+            return Ok(());
+        }
+        let Some(mut redactor) = self.redactor.take() else {
+            return self.write(&piece, out);
+        };
+        let mut settled = Vec::new();
+        redactor
+            .push((piece.micros, piece.code), side, piece.data, &mut |with, data| settled.push((with, data)));
+        self.redactor = Some(redactor);
+        self.write_all(settled, out)
+    }
+
+    fn write_all(
+        &mut self,
+        pieces: Vec<((u64, &'static str), String)>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        pieces
+            .into_iter()
+            .try_for_each(|((micros, code), data)| self.write(&Piece { micros, code, data }, out))
+    }
+
+    fn write(&mut self, piece: &Piece, out: &mut dyn Write) -> io::Result<()> {
+        let micros = match self.version {
+            Version::Two => piece.micros,
+            Version::Three => piece.micros - std::mem::replace(&mut self.last, piece.micros),
+        };
+        write!(out, "[{}.{:06}, \"{}\", ", micros / 1_000_000, micros % 1_000_000, piece.code)?;
+        piece.data.serialize(&mut serde_json::Serializer::new(&mut *out))?;
+        out.write_all(b"]\n")
+    }
+
+    /// Output as text: each byte that is no part of a character becomes what a terminal shows for it.
+    fn shown(&mut self, bytes: &[u8]) -> String {
+        let passed = self.passage.pass(bytes);
+        let text = String::from_utf8_lossy(&passed.without_clipboard()).into_owned();
+        if self.wanted.about.has_terminal { text } else { text.replace('\n', "\r\n") }
+    }
+
+    fn input(&mut self, payload: &[u8]) -> String {
+        self.typed.extend_from_slice(typed(payload));
+        let whole = self.typed.utf8_chunks().last().map_or(0, |last| {
+            let open = last.invalid();
+            // A character that may still become whole waits for its rest.
+            let waits = std::str::from_utf8(open).is_err_and(|error| error.error_len().is_none());
+            self.typed.len() - if waits { open.len() } else { 0 }
+        });
+        let rest = self.typed.split_off(whole);
+        String::from_utf8_lossy(&std::mem::replace(&mut self.typed, rest)).into_owned()
+    }
+}
+
+impl Export for Cast {
+    fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let entry = match &step.what {
+            What::Begin(_) => return self.begin(step, out),
+            What::CaughtUp => return out.flush(),
+            What::Gap(_) => return Ok(()),
+            What::Entry(entry, _) => entry,
+        };
+        let micros = self.pace.at(step.at.micros);
+        let (side, code, data) = match entry.kind {
+            Kind::Output | Kind::Errors => (Side::Shown, "o", self.shown(entry.payload)),
+            Kind::Input if self.wanted.input => (Side::Typed, "i", self.input(entry.payload)),
+            Kind::Resize => match parse_resize(entry.payload) {
+                Some(size) => (Side::Other, "r", format!("{}x{}", size.cols, size.rows)),
+                None => return Ok(()),
+            },
+            Kind::Mark => (Side::Other, "m", String::from_utf8_lossy(entry.payload).into_owned()),
+            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Cut => return Ok(()),
+        };
+        self.add(side, Piece { micros, code, data }, out)?;
+        // Where nothing follows yet, somebody may wait for what there is.
+        if step.until.is_none() { out.flush() } else { Ok(()) }
+    }
+
+    fn finish(&mut self, exit_code: Option<u8>, out: &mut dyn Write) -> io::Result<()> {
+        let rest = String::from_utf8_lossy(self.passage.held()).into_owned();
+        self.passage = Passage::default();
+        let micros = self.pace.shown();
+        self.add(Side::Shown, Piece { micros, code: "o", data: rest }, out)?;
+        if let (Version::Three, Some(code)) = (self.version, exit_code) {
+            self.add(Side::Other, Piece { micros, code: "x", data: code.to_string() }, out)?;
+        }
+        if let Some(mut redactor) = self.redactor.take() {
+            let mut settled = Vec::new();
+            redactor.finish(&mut |with, data| settled.push((with, data)));
+            self.write_all(settled, out)?;
+        }
+        out.flush()
+    }
+
+    fn needs_screen(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,80 @@
+//! Plain text: every line that a session showed, as it was seen on its screen, once.
+
+use std::io::{self, Write};
+
+use abide_core::recording::redact::{Redact, starred};
+use abide_core::recording::scroll::Scroll;
+use abide_core::recording::{Kind, parse_resize};
+use abide_engine::{Step, What};
+
+use super::{Export, Wanted};
+
+/// Writes lines.
+#[derive(Debug)]
+pub(crate) struct Text {
+    scroll: Option<Scroll>,
+    redact: Option<Redact>,
+}
+
+impl Text {
+    pub(crate) fn new(wanted: &Wanted) -> Self {
+        Self { scroll: None, redact: wanted.redact.then(Redact::default) }
+    }
+}
+
+/// Gives lines on, and remembers what went wrong.
+fn writer<'a>(
+    redact: &'a mut Option<Redact>,
+    out: &'a mut dyn Write,
+    failed: &'a mut io::Result<()>,
+) -> impl FnMut(&str) + 'a {
+    move |line: &str| {
+        let line = match redact {
+            Some(redact) => starred(line, &redact.line(line)),
+            None => line.to_owned(),
+        };
+        if failed.is_ok() {
+            *failed = writeln!(out, "{}", line.trim_end());
+        }
+    }
+}
+
+impl Export for Text {
+    fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let entry = match &step.what {
+            What::Begin(_) => {
+                self.scroll = Some(Scroll::new(step.screen.clone()));
+                return Ok(());
+            }
+            What::CaughtUp => return out.flush(),
+            What::Gap(_) => return Ok(()),
+            What::Entry(entry, _) => entry,
+        };
+        let Some(scroll) = &mut self.scroll else { return Ok(()) };
+        let mut failed = Ok(());
+        let mut line = writer(&mut self.redact, out, &mut failed);
+        match entry.kind {
+            Kind::Output | Kind::Errors => scroll.feed(entry.payload, &mut line),
+            Kind::Resize => {
+                if let Some(size) = parse_resize(entry.payload) {
+                    scroll.resize(size, &mut line);
+                }
+            }
+            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {}
+        }
+        drop(line);
+        failed
+    }
+
+    fn finish(&mut self, _: Option<u8>, out: &mut dyn Write) -> io::Result<()> {
+        let mut failed = Ok(());
+        if let Some(scroll) = self.scroll.take() {
+            scroll.finish(&mut writer(&mut self.redact, out, &mut failed));
+        }
+        failed.and_then(|()| out.flush())
+    }
+
+    fn needs_screen(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,7 @@
+//! What was recorded of real sessions: shown, marked, exported and played again while they run, after their end and
+//! after a crash.
+
+mod exported;
+mod instants;
+mod keeping;
+mod played;

@@ -1,0 +1,96 @@
+//! Instants of sessions that run, are over or crashed; marks; keyframes that are never missed for long.
+
+use std::fs;
+use std::io::Write;
+
+use abide_testkit::deadline::until;
+use serde_json::Value;
+
+use crate::common::{World, data};
+
+fn snapshot(world: &World, options: &[&str], id: &str) -> Value {
+    data(&world.abide.run(&[&["snapshot", "--json"], options, &[id]].concat()))
+}
+
+#[test]
+fn an_instant_looks_the_same_while_the_session_runs_after_a_crash_and_with_a_torn_end() {
+    let world = World::new();
+    let life = world.live(&["print first", "flood 3000000", "print last", "hang"]);
+    until("all of it is taken in", || {
+        let lines = snapshot(&world, &[], &life.id)["lines"].to_string();
+        lines.contains("last")
+    });
+    let live = snapshot(&world, &[], &life.id);
+    assert_eq!((&live["source"], &live["entry"]), (&"live".into(), &Value::Null));
+    let total = live["seq"].as_u64().expect("a position");
+    let positions: Vec<String> =
+        [0, 7, total / 3, total / 2, total - 1, total].map(|seq| format!("seq:{seq}")).to_vec();
+    let hashes = || {
+        let seen = positions.iter().map(|at| snapshot(&world, &["--at", at], &life.id));
+        seen.map(|seen| (seen["seq"].clone(), seen["hash"].clone())).collect::<Vec<_>>()
+    };
+    let running = hashes();
+    assert_eq!(running.last(), Some(&(live["seq"].clone(), live["hash"].clone())), "as the host shows it");
+    life.replace("host");
+    assert_eq!(hashes(), running, "with another host");
+    life.kill_helpers();
+    life.program.0.await_end();
+    assert_eq!(hashes(), running, "after the crash");
+    let recording = world.dir(&life.id).join("recording");
+    let mut torn = fs::OpenOptions::new().append(true).open(&recording).expect("it is ours");
+    torn.write_all(b"\xabid\x01o, and no more").expect("there is room");
+    assert_eq!(hashes(), running, "with a torn end");
+    fs::remove_file(world.dir(&life.id).join("keyframes")).expect("they are ours");
+    assert_eq!(hashes(), running, "without keyframes");
+    let last = snapshot(&world, &[], &life.id);
+    assert_eq!((&last["hash"], last["gaps"].as_array().map(Vec::len)), (&live["hash"], Some(1)), "{last}");
+}
+
+#[test]
+fn a_mark_names_its_instant_for_good_and_needs_somebody_to_set_it() {
+    let world = World::new();
+    let (life, gate) = world.gated(&["print after", "exit 0"]);
+    let set = data(&world.abide.run(&["mark", "--json", &life.id, " before it all "]));
+    assert_eq!((&set["name"], &set["instant"]["seq"]), (&"before it all".into(), &0.into()));
+    gate.open();
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    let before = snapshot(&world, &["--at", "before it all"], &life.id);
+    assert!(!before["lines"].to_string().contains("after"), "{before}");
+    assert_eq!(before["entry"], set["instant"]["entry"]);
+    let listed = data(&world.abide.run(&["marks", "--json", &life.id]));
+    assert_eq!(listed["marks"][0]["instant"], set["instant"]);
+    assert_eq!(world.told(&life.id, "marked").len(), 1, "it is a fact too");
+    for (name, code) in [("late", Some(5)), ("", Some(2)), ("a\u{1b}b", Some(2))] {
+        let ran = world.abide.run(&["mark", &life.id, name]);
+        assert_eq!(ran.code(), code, "{name:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_flood_has_its_keyframes_soon_after_its_end_and_doctor_makes_them_anew() {
+    let world = World::new();
+    let id = world.run(&[], &["flood 12000000", "print over", "exit 0"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    let complains = || world.abide.run(&["doctor"]).stdout.contains("keyframes");
+    until("the host has finished them", || world.inspect(&id)["processes"]["host"]["liveness"] != "alive");
+    assert!(!complains());
+    let keyframes = world.dir(&id).join("keyframes");
+    let at = ["--at", "seq:9000000"];
+    let (seen, whole) = (snapshot(&world, &at, &id), fs::read(&keyframes).expect("there are some"));
+    assert!(whole.len() > 100_000, "one a MiB: {}", whole.len());
+    for damaged in [&whole[..whole.len() / 3], b""] {
+        fs::File::create(&keyframes).and_then(|mut file| file.write_all(damaged)).expect("they are ours");
+        assert!(complains());
+        assert_eq!(snapshot(&world, &at, &id), seen, "slowly, but the same");
+        let ran = world.abide.run(&["doctor", "--fix"]);
+        assert!(ran.stdout.contains(&format!("those of session {id} were made anew")), "{ran:?}");
+        assert!(!complains());
+        assert_eq!(snapshot(&world, &at, &id), seen);
+    }
+    // Keyframes of another recording count for nothing.
+    let other = world.run(&[], &["print other", "flood 12000000", "exit 0"]);
+    assert_eq!(world.wait(&other).0, Some(0));
+    fs::copy(world.dir(&other).join("recording"), world.dir(&id).join("recording")).expect("they are ours");
+    assert_eq!(snapshot(&world, &at, &id)["hash"], snapshot(&world, &at, &other)["hash"]);
+    assert!(complains());
+}
