@@ -13,6 +13,7 @@ mod recorded;
 mod result;
 mod rm;
 mod run;
+mod search;
 mod signal;
 mod snapshot;
 mod stop;
@@ -28,7 +29,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::instant;
 use abide_core::screen::theme::Theme;
 use abide_core::status::Column;
-use abide_engine::Sessions;
+use abide_engine::{Session, Sessions};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, version};
@@ -144,6 +145,17 @@ fn themes() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(Theme::ALL.iter().map(|theme| theme.name))
 }
 
+/// Whether a session has all of these labels, each with its value if that is given: `KEY` or `KEY=VALUE`.
+fn has_labels(session: &Session, labels: &[String]) -> bool {
+    let launched = session.evidence.beginning.launched.as_ref();
+    labels.iter().all(|label| {
+        let (key, value) =
+            label.split_once('=').map_or((label.as_str(), None), |(key, value)| (key, Some(value)));
+        let has = launched.and_then(|told| told.body.labels.get(key));
+        has.is_some_and(|has| value.is_none_or(|value| value == has))
+    })
+}
+
 macro_rules! verbs {
     ($($name:literal $verb:ident $variant:ident,)+) => {
         /// What abide was asked to do.
@@ -189,6 +201,7 @@ verbs! {
     "marks" marks Marks,
     "export" export Export,
     "play" play Play,
+    "search" search Search,
     "ls" ls Ls,
     "inspect" inspect Inspect,
     "why" why Why,

@@ -1,5 +1,8 @@
 //! What a terminal sends when someone uses it: bytes -> keys, whatever encoding the program asked for.
-//! Knows the plain bytes, xterm's modifyOtherKeys and the kitty keyboard protocol; decides nothing.
+//! Knows the plain bytes, xterm's modifyOtherKeys and the kitty keyboard protocol; decides nothing. `detach` is about
+//! one key.
+
+pub mod detach;
 
 const ESC: u8 = 0x1b;
 /// No sequence of a key is longer.

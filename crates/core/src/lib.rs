@@ -1,7 +1,6 @@
 //! The pure core: what is true of a session, decided from evidence and from what the kernel said.
 //! Owns the vocabulary (see GLOSSARY.md). Reads no file, no clock, no process.
 
-pub mod detach;
 pub mod evidence;
 pub mod failure;
 pub mod guard;
@@ -17,6 +16,7 @@ pub mod place;
 pub mod plain;
 pub mod recording;
 pub mod screen;
+pub mod search;
 pub mod status;
 pub mod verdict;
 pub mod wire;

@@ -4,13 +4,13 @@
 //!
 //! In short: `new(size, scrollback)`, `feed(bytes) -> Vec<Notice>`, `resize(size)`; `view()` is what a person sees,
 //! `live()` what stands behind it during a synchronized update, both give rows, cells, cursor, text and hash;
-//! `input_modes()`, `title()`, `scrollback()`; `dump()` are the bytes that bring a terminal to this screen,
+//! `input_modes()`, `title()`, `scrollback()`; `watch()`, `note()`, `look()` and `gone()` tell what changes; `dump()` are the bytes that bring a terminal to this screen,
 //! `clipped()` those for one of another size, `reset_modes()` those that undo what the program set on it; `freeze()` and `thaw()` are the keyframe.
 //!
 //! Columns are counted as wcwidth counts them, character by character; see `act/print.rs`.
 
 mod act;
-mod bytes;
+pub(crate) mod bytes;
 mod clip;
 mod cursor;
 mod dump;
@@ -25,12 +25,14 @@ mod term;
 pub mod theme;
 mod title;
 mod view;
+mod watch;
 
 pub use self::grid::cell::{Attrs, Color, Link, Style, Underline};
 pub use self::modes::{InputModes, Mouse, MouseEncoding};
 pub use self::notice::{Notice, Progress, ShellMark, Told};
 pub use self::palette::Slot as ColorName;
 pub use self::view::{CellView, CursorView, Line, View};
+pub use self::watch::Sighted;
 pub use crate::evidence::Size;
 
 use self::modes::Mode;

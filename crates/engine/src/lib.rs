@@ -12,6 +12,7 @@ pub mod launch;
 mod names;
 pub mod place;
 pub mod recording;
+mod search;
 mod session;
 mod spill;
 pub mod store;
@@ -44,6 +45,7 @@ pub use launch::Request;
 pub use recording::logs::Shown;
 pub use recording::replay::{Gap, Replay, Step, What};
 pub use recording::snapshot::{Snapshot, Source};
+pub use search::{Found, Hit, Progress, Wanted as Searching};
 pub use truth::{Features, Session, Truth};
 pub use wait::{Until, Waiting};
 
@@ -105,7 +107,7 @@ impl Sessions {
         let Some(home) = &self.home else {
             return Ok(Vec::new());
         };
-        let mut sessions = ask_all(&self.truth, home, &home.ids()?);
+        let mut sessions = self.truth.of_all(home, &home.ids()?);
         let now = self.truth.now();
         sessions.sort_by_cached_key(|s| (std::cmp::Reverse(s.recency(now)), s.id.clone()));
         Ok(sessions)
@@ -330,6 +332,20 @@ impl Sessions {
         client::mark::mark(&self.truth, self.home_of(session)?, session, name)
     }
 
+    /// Finds lines that sessions showed, or that were typed into them. What their indexes lack is taken in first; how
+    /// far that is, is told from any thread.
+    #[must_use]
+    pub fn search(
+        &self,
+        sessions: &[Session],
+        wanted: &Searching,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Found {
+        self.home
+            .as_ref()
+            .map_or_else(Found::default, |home| search::search(home, sessions, wanted, progress))
+    }
+
     /// Lets this terminal show a session and type into it, until one of the two is left.
     ///
     /// # Errors
@@ -412,27 +428,4 @@ impl Sessions {
 pub struct Recording {
     pub path: PathBuf,
     pub bytes: u64,
-}
-
-/// Asks about many sessions, on as many cores as there are once it pays.
-fn ask_all(truth: &Truth, home: &Home, ids: &[SessionId]) -> Vec<Session> {
-    const WORTH_A_THREAD: usize = 64;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = ids.len().div_ceil(cores).max(WORTH_A_THREAD);
-    // A session that is removed meanwhile is no session any more.
-    let ask = |ids: &[SessionId]| ids.iter().filter_map(|id| truth.of_listed(home, id)).collect::<Vec<_>>();
-    let Some((first, rest)) = ids.split_at_checked(share) else {
-        return ask(ids);
-    };
-    std::thread::scope(|scope| {
-        // Where no thread can be had, this one asks alone; so it does again for one that broke down.
-        let start = |ids| (ids, std::thread::Builder::new().spawn_scoped(scope, move || ask(ids)).ok());
-        let others: Vec<_> = rest.chunks(share).map(start).collect();
-        let mut sessions = ask(first);
-        for (ids, other) in others {
-            let asked = other.and_then(|thread| thread.join().ok());
-            sessions.extend(asked.unwrap_or_else(|| ask(ids)));
-        }
-        sessions
-    })
 }

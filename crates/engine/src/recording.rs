@@ -2,7 +2,7 @@
 
 pub(crate) mod file;
 pub(crate) mod keyframes;
-mod limit;
+pub(crate) mod limit;
 pub(crate) mod logs;
 pub(crate) mod packed;
 pub(crate) mod replay;

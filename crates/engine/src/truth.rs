@@ -139,6 +139,30 @@ impl Truth {
         self.told(id, home.session(id))
     }
 
+    /// Asks about many sessions, on as many cores as there are once it pays.
+    pub(crate) fn of_all(&self, home: &Home, ids: &[SessionId]) -> Vec<Session> {
+        const WORTH_A_THREAD: usize = 64;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = ids.len().div_ceil(cores).max(WORTH_A_THREAD);
+        // A session that is removed meanwhile is no session any more.
+        let ask =
+            |ids: &[SessionId]| ids.iter().filter_map(|id| self.of_listed(home, id)).collect::<Vec<_>>();
+        let Some((first, rest)) = ids.split_at_checked(share) else {
+            return ask(ids);
+        };
+        std::thread::scope(|scope| {
+            // Where no thread can be had, this one asks alone; so it does again for one that broke down.
+            let start = |ids| (ids, std::thread::Builder::new().spawn_scoped(scope, move || ask(ids)).ok());
+            let others: Vec<_> = rest.chunks(share).map(start).collect();
+            let mut sessions = ask(first);
+            for (ids, other) in others {
+                let asked = other.and_then(|thread| thread.join().ok());
+                sessions.extend(asked.unwrap_or_else(|| ask(ids)));
+            }
+            sessions
+        })
+    }
+
     /// The same of one that was listed; none if it has been removed since.
     #[must_use]
     pub fn of_listed(&self, home: &Home, id: &SessionId) -> Option<Session> {

@@ -404,6 +404,15 @@ pub fn may_add_to(dir: &Path) -> io::Result<()> {
     Ok(rustix::fs::accessat(CWD, dir, wanted, AtFlags::EACCESS)?)
 }
 
+/// How many bytes we could still write where a file or directory is.
+///
+/// # Errors
+/// If the file system does not say.
+pub fn room(fd: impl AsFd) -> io::Result<u64> {
+    let told = rustix::fs::fstatvfs(fd)?;
+    Ok(told.f_bavail.saturating_mul(told.f_frsize))
+}
+
 /// The file as the kernel knows it.
 ///
 /// # Errors

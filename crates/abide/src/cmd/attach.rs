@@ -2,8 +2,8 @@
 
 use std::io::IsTerminal;
 
-use abide_core::detach::DetachKey;
 use abide_core::failure::{Code, Failure, admit};
+use abide_core::keys::detach::DetachKey;
 use abide_core::status::Column;
 use abide_engine::{Attaching, Left, Session, Sessions, Until};
 use schemars::JsonSchema;

@@ -5,7 +5,7 @@ use abide_engine::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Faulty, Front, Verb, schema};
+use super::{Faulty, Front, Verb, has_labels, schema};
 use crate::show::list;
 use crate::show::session::SessionView;
 use crate::show::template::Template;
@@ -100,14 +100,6 @@ impl Verb for Args {
 
 impl Args {
     fn wants(&self, session: &Session) -> bool {
-        let shown = self.all || session.verdict.status.is_active();
-        let launched = session.evidence.beginning.launched.as_ref();
-        shown
-            && self.label.iter().all(|label| {
-                let (key, value) =
-                    label.split_once('=').map_or((label.as_str(), None), |(key, value)| (key, Some(value)));
-                let has = launched.and_then(|told| told.body.labels.get(key));
-                has.is_some_and(|has| value.is_none_or(|value| value == has))
-            })
+        (self.all || session.verdict.status.is_active()) && has_labels(session, &self.label)
     }
 }

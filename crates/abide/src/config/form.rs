@@ -1,7 +1,7 @@
 //! The forms that values of the config file have. What is typed behind a flag has the same.
 
-use abide_core::detach::DetachKey;
 use abide_core::evidence::Size;
+use abide_core::keys::detach::DetachKey;
 
 use crate::when;
 

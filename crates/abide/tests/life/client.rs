@@ -3,4 +3,5 @@
 mod attached;
 mod driving;
 mod screens;
+mod searching;
 mod typing;

@@ -89,6 +89,13 @@ impl Stage {
         assert_eq!((ran.code(), ran.stderr.as_str()), (Some(0), ""), "{args:?}: {ran:?}");
         ran.stdout
     }
+
+    /// All that a command that succeeds says.
+    pub(crate) fn text_and_errors(&self, args: &[&str]) -> String {
+        let ran = self.abide.run(args);
+        assert_eq!(ran.code(), Some(0), "{args:?}: {ran:?}");
+        ran.stdout + &ran.stderr
+    }
 }
 
 /// A home of its own in memory, removed with this value.

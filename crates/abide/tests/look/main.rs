@@ -11,6 +11,7 @@ mod refusals;
 mod safety;
 mod schema;
 mod sealing;
+mod search;
 mod statuses;
 mod truth;
 mod usage;

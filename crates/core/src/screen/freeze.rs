@@ -90,6 +90,7 @@ impl Screen {
             last: take_last(&mut reader)?,
             hold: take_hold(&mut reader, size)?,
             out: Outbox { fed, notices: Vec::new() },
+            watch: None,
         };
         term.refresh_extra();
         let unfinished = reader.bytes()?;

@@ -38,7 +38,7 @@ impl Region {
         self.top <= row && row <= self.bottom
     }
 
-    const fn height(self) -> usize {
+    pub(crate) const fn height(self) -> usize {
         self.bottom - self.top + 1
     }
 }
@@ -68,9 +68,16 @@ impl Grid {
         &self.rows[row]
     }
 
+    /// For watchers, who change nothing.
+    pub(crate) const fn rows_mut(&mut self) -> &mut VecDeque<Row> {
+        &mut self.rows
+    }
+
     #[inline]
     pub(crate) fn row_mut(&mut self, row: usize) -> &mut Row {
-        &mut self.rows[row]
+        let row = &mut self.rows[row];
+        row.news.tell();
+        row
     }
 
     /// Moves the region's text up. Lines that leave at the top of the screen go to the history, if there is one.
@@ -91,6 +98,7 @@ impl Grid {
             if let Some(history) = &mut history {
                 history.push(&row);
             }
+            row.news.forget_line();
             row.clear(blank, self.cols);
             if region.bottom == last {
                 self.rows.push_back(row);
@@ -104,6 +112,7 @@ impl Grid {
     pub(crate) fn scroll_down(&mut self, region: Region, count: usize, blank: Cell) {
         for _ in 0..count.min(region.height()) {
             let Some(mut row) = self.rows.remove(region.bottom) else { return };
+            row.news.forget_line();
             row.clear(blank, self.cols);
             self.rows.insert(region.top, row);
         }
@@ -116,7 +125,7 @@ impl Grid {
     /// Blanks the columns `from..to` of a row.
     pub(crate) fn erase(&mut self, row: usize, from: usize, to: usize, blank: Cell) {
         let cols = self.cols;
-        let row = &mut self.rows[row];
+        let row = self.row_mut(row);
         row.erase(from, to.min(cols), blank);
         row.wrapped &= to < cols;
     }

@@ -12,6 +12,7 @@ use super::modes::{KeyFlags, Mode, Modes};
 use super::notice::{Notice, Told};
 use super::palette::Palette;
 use super::title::Titles;
+use super::watch::Watch;
 use super::{HOLD_LIMIT, LONGEST_SIDE, Size};
 
 /// The two screens of a terminal.
@@ -81,6 +82,8 @@ pub(crate) struct Term {
     pub last: Last,
     pub hold: Option<Box<Hold>>,
     pub out: Outbox,
+    /// Of one who wants to know what changes.
+    pub watch: Option<Box<Watch>>,
 }
 
 impl Term {
@@ -102,6 +105,7 @@ impl Term {
             last: Last::default(),
             hold: None,
             out: Outbox::default(),
+            watch: None,
         }
     }
 
@@ -129,6 +133,7 @@ impl Term {
             last: self.last,
             hold: self.hold.clone(),
             out: Outbox { fed: self.out.fed, notices: Vec::new() },
+            watch: None,
         }
     }
 
@@ -189,8 +194,7 @@ impl Term {
     /// Up one row; at the top margin the text goes down instead.
     pub(crate) fn reverse_index(&mut self) {
         if self.cursor.row == self.region.top {
-            let blank = self.blank();
-            self.pages.grid_mut().scroll_down(self.region, 1, blank);
+            self.scroll_down(self.region, 1);
         } else {
             self.cursor.row = self.cursor.row.saturating_sub(1);
         }
@@ -198,6 +202,7 @@ impl Term {
 
     /// Moves a region's text up; what leaves the main screen goes to the history.
     pub(crate) fn scroll_up(&mut self, region: Region, count: usize) {
+        self.leave(region.top, count.min(region.height()));
         let blank = self.blank();
         let pages = &mut self.pages;
         if pages.alternate {
@@ -205,6 +210,14 @@ impl Term {
         } else {
             pages.main.scroll_up(region, count, blank, Some(&mut pages.history));
         }
+    }
+
+    /// Moves a region's text down.
+    pub(crate) fn scroll_down(&mut self, region: Region, count: usize) {
+        let count = count.min(region.height());
+        self.leave(region.bottom + 1 - count, count);
+        let blank = self.blank();
+        self.pages.grid_mut().scroll_down(region, count, blank);
     }
 
     /// To be called when pen or link changed.
@@ -262,6 +275,7 @@ impl Term {
         self.pages.history = old.pages.history;
         self.titles = old.titles;
         self.out = old.out;
+        self.watch = old.watch;
     }
 
     /// DECSTR: what a program may have left behind, but not what is on the screen.
@@ -300,6 +314,7 @@ impl Term {
         if size == self.size {
             return;
         }
+        let unseen = self.rewraps();
         // Whatever stands before the cursor now need not be what would be joined.
         self.last.joining = false;
         // What was held is of another size; the program draws anew.
@@ -323,6 +338,9 @@ impl Term {
         self.size = size;
         self.region = Region::whole(size);
         self.settle();
+        if unseen {
+            self.rewrapped();
+        }
     }
 }
 

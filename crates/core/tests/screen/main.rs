@@ -7,3 +7,4 @@ mod laws;
 mod looks;
 mod sizes;
 mod telling;
+mod watching;

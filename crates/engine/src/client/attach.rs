@@ -1,14 +1,14 @@
 //! Attaching: this terminal shows the session and types into it, until it is detached, closed, or the end comes.
-//! What is shown is `core::pane`'s to decide, what detaches `core::detach`'s; nothing here waits for a host or a
+//! What is shown is `core::pane`'s to decide, what detaches `core::keys::detach`'s; nothing here waits for a host or a
 //! terminal that hangs.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 
-use abide_core::detach::{DetachKey, Typed, Watch};
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure, admit};
+use abide_core::keys::detach::{DetachKey, Typed, Watch};
 use abide_core::pane::Pane;
 use abide_core::screen::Screen;
 use abide_core::status::Column;

@@ -44,7 +44,7 @@ pub(super) fn failed((id, status): (&SessionId, Status), error: &io::Error) -> F
     failure.about(id.as_str()).in_status(status)
 }
 
-pub(super) fn read_start(recording: &RecordingFile) -> Option<Start> {
+pub(crate) fn read_start(recording: &RecordingFile) -> Option<Start> {
     let mut bytes = vec![0; HEADER + START];
     let length = recording.read_at(&mut bytes, 0).ok()?;
     match next(&bytes[..length]) {
@@ -55,7 +55,7 @@ pub(super) fn read_start(recording: &RecordingFile) -> Option<Start> {
 
 /// Turns the recording's own time into that of people.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// When the recording began: in ms of wall time, and in microseconds of boot time.
     wall_ms: i64,
     boot_us: u64,
@@ -63,7 +63,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// The first entry says it; else the launch was at about the same time.
-    pub(super) fn of(start: Option<&Start>, session: &Session) -> Self {
+    pub(crate) fn of(start: Option<&Start>, session: &Session) -> Self {
         let launched = || session.evidence.beginning.launched.as_ref().map(|told| told.at);
         match (start, launched()) {
             (Some(start), _) => Self { wall_ms: start.wall_ms, boot_us: start.boot_us },
@@ -73,12 +73,12 @@ impl Clock {
     }
 
     /// Since the recording began.
-    pub(super) const fn micros(self, time: u64) -> u64 {
+    pub(crate) const fn micros(self, time: u64) -> u64 {
         time.saturating_sub(self.boot_us)
     }
 
     /// Where a replay is, at this time.
-    pub(super) fn instant(self, replayed: &Replayed, time: u64) -> Instant {
+    pub(crate) fn instant(self, replayed: &Replayed, time: u64) -> Instant {
         let micros = self.micros(time);
         let wall = self.wall_ms.saturating_add(i64::try_from(micros / 1000).unwrap_or(i64::MAX));
         Instant { entry: replayed.entries, position: replayed.position, micros, wall }

@@ -20,6 +20,8 @@ const RESULT: &str = "result.toml";
 const PACKED: &str = "recording.packed";
 /// A packed recording that is not whole yet.
 const PACKING: &str = ".recording.packed";
+const INDEX: &str = "index";
+const INDEX_LINES: &str = "index-lines";
 /// A longer view is none.
 const LONGEST_VIEW: u64 = 64 * 1024;
 
@@ -260,6 +262,26 @@ impl SessionDir {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => Ok(()),
         }
+    }
+
+    /// How far the index goes, to read.
+    pub(crate) fn index(&self) -> std::io::Result<File> {
+        self.dir.read(INDEX)
+    }
+
+    /// Tells how far the index goes.
+    pub(crate) fn replace_index(&self, bytes: &[u8]) -> std::io::Result<()> {
+        self.dir.replace(INDEX, bytes)
+    }
+
+    /// The lines of the index, to read.
+    pub(crate) fn index_lines(&self) -> std::io::Result<File> {
+        self.dir.read(INDEX_LINES)
+    }
+
+    /// The lines of the index, to add to; made if there are none.
+    pub(crate) fn append_index_lines(&self) -> std::io::Result<File> {
+        self.dir.ensure_log(INDEX_LINES)
     }
 
     /// The open directory, to hand to a guard.

@@ -60,6 +60,8 @@ const FILES: &[(&str, &str)] = &[
     ("HOME/sessions/ID/outcome", "The guard's last word, in room reserved at launch."),
     ("HOME/sessions/ID/recording", "What its terminal showed and was told."),
     ("HOME/sessions/ID/keyframes", "The screen at instants of the recording: a cache."),
+    ("HOME/sessions/ID/index", "How far its lines have been taken in for searches: a cache."),
+    ("HOME/sessions/ID/index-lines", "The lines that it showed, to be searched: a cache."),
     ("HOME/sessions/ID/view", "What its living host knows of it: title and size."),
     (
         "HOME/sessions/ID/ssh-agent",

@@ -62,8 +62,7 @@ impl Term {
     /// IL: only within the margins, and the cursor goes to the first column.
     pub(super) fn insert_lines(&mut self, count: usize) {
         if let Some(region) = self.below_cursor() {
-            let blank = self.blank();
-            self.pages.grid_mut().scroll_down(region, count, blank);
+            self.scroll_down(region, count);
             self.jump(self.cursor.row, 0);
         }
     }
@@ -71,6 +70,7 @@ impl Term {
     /// DL: only within the margins, and the cursor goes to the first column. Deleted lines are no history.
     pub(super) fn delete_lines(&mut self, count: usize) {
         if let Some(region) = self.below_cursor() {
+            self.leave(region.top, count.min(region.height()));
             let blank = self.blank();
             self.pages.grid_mut().scroll_up(region, count, blank, None);
             self.jump(self.cursor.row, 0);
@@ -83,8 +83,7 @@ impl Term {
     }
 
     pub(super) fn scroll_text_down(&mut self, count: usize) {
-        let blank = self.blank();
-        self.pages.grid_mut().scroll_down(self.region, count, blank);
+        self.scroll_down(self.region, count);
         self.settle();
     }
 

@@ -1,6 +1,7 @@
 //! Row: the cells of one line of the grid, without the blanks at its end.
 //! Keeps the halves of wide characters together, whatever is written over them.
 
+use super::super::watch::News;
 use super::cell::{Attrs, Cell, Extra, Style};
 
 /// More marks on one character than this many bytes are dropped.
@@ -18,6 +19,7 @@ pub(crate) struct Row {
     pub short: bool,
     /// Some cell may be other than ASCII in the default style.
     rich: bool,
+    pub news: News,
 }
 
 /// A character with all that the pen gives it.
@@ -273,6 +275,23 @@ impl Row {
             text.push(cell.ch);
             if let Some(extra) = self.extra(cell) {
                 text.push_str(&extra.marks);
+            }
+        }
+    }
+
+    /// The characters of all columns that were written, with their marks.
+    pub(crate) fn push_utf8(&self, text: &mut Vec<u8>) {
+        if self.is_plain() {
+            text.extend(self.cells.iter().map(|cell| cell.ch as u8));
+            return;
+        }
+        for cell in self.cells.iter().filter(|cell| !cell.is_tail()) {
+            match u8::try_from(cell.ch) {
+                Ok(byte) if byte < 0x80 => text.push(byte),
+                Ok(_) | Err(_) => text.extend_from_slice(cell.ch.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+            if let Some(extra) = self.extra(cell) {
+                text.extend_from_slice(extra.marks.as_bytes());
             }
         }
     }

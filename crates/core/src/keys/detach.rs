@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::keys::{self, Sent, Stroke};
+use super::{Sent, Stroke, first};
 
 /// How long a detach key may take, from its first chord on.
 const WITHIN_MS: u64 = 1_000;
@@ -141,7 +141,7 @@ impl Watch {
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
             // While text is pasted nobody presses Escape: it begins the sequence that ends the paste.
-            let whole = keys::first(rest).filter(|_| !(self.pasting && rest == b"\x1b"));
+            let whole = first(rest).filter(|_| !(self.pasting && rest == b"\x1b"));
             let Some((sent, length)) = whole else {
                 self.begun = rest.to_vec();
                 break;

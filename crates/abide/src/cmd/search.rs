@@ -1,0 +1,165 @@
+//! `abide search`: lines that sessions showed, wherever and whenever that was.
+
+use abide_core::failure::{Code, Failure};
+use abide_core::search::{Kind, Query, Reading, Strictness};
+use abide_core::status::Status;
+use abide_engine::{Found, Searching, Session, Sessions};
+use clap::builder::PossibleValuesParser;
+
+use super::{Faulty, Front, Verb, has_labels};
+use crate::show::meter::Meter;
+use crate::show::search::{self, FoundView};
+use crate::when;
+
+const EXAMPLES: &str = "Examples:
+  abide search ECONNREFUSED                           wherever it was ever shown, the latest first
+  abide search '\"connection refused\"' --since 2d      these words in this order, in the last two days
+  abide search --regex 'E[0-9]{4}' --label team=core  by a pattern, in sessions with a label
+  abide search --typed 'git push' --session build     what was typed, not what was shown
+  abide search --json -n 0 --word panicked            every hit, for programs, with the instant of each";
+
+/// Find what sessions ever showed, as it was seen
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(
+    after_help = "A line must hold every word, in any order and case, within longer words too; words in double quotes \
+    are one phrase. Each distinct line of a session is one hit, at the first instant at which it was to be seen, where `abide snapshot` \
+    shows it; lines \
+    that a program drew over each other and that differ in numbers and signs alone are one hit too, unless --all is \
+    given. What is new in recordings is taken into an index first, which is only a cache; what was typed at a password \
+    prompt is in no recording."
+)]
+pub(crate) struct Args {
+    /// Words that a line must hold; several in double quotes as they stand
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+    /// Take the query for one phrase, blanks and quotes as they stand
+    #[arg(short = 'F', long, conflicts_with = "regex")]
+    literal: bool,
+    /// Take the query for a regular expression
+    #[arg(short = 'e', long)]
+    regex: bool,
+    /// Tell upper and lower case apart
+    #[arg(long)]
+    case: bool,
+    /// Only whole words
+    #[arg(short, long)]
+    word: bool,
+    /// What was typed into sessions, not what they showed
+    #[arg(long)]
+    typed: bool,
+    /// Every distinct line, also where many were drawn over each other
+    #[arg(short, long)]
+    all: bool,
+    /// Only in this session: ID, name, unique prefix or @last; can be given several times
+    #[arg(short, long = "session", value_name = "ID")]
+    sessions: Vec<String>,
+    /// Only in sessions with this label; can be given several times
+    #[arg(long, value_name = "KEY[=VALUE]")]
+    label: Vec<String>,
+    /// Only in sessions of this program, by its name or path
+    #[arg(long, value_name = "NAME")]
+    program: Option<String>,
+    /// Only in sessions of this status; can be given several times
+    #[arg(long, value_name = "STATUS", value_parser = PossibleValuesParser::new(Status::ALL.iter().map(|status| status.name())))]
+    status: Vec<String>,
+    /// Only what was shown since: a time, or a duration back from now
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    since: Option<String>,
+    /// Only what was shown until: a time, or a duration back from now
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    until: Option<String>,
+    /// At most so many hits, the latest; 0 for all
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    limit: usize,
+}
+
+impl Verb for Args {
+    type Data = FoundView;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let text = self.query.join(" ");
+        let sessions = front.sessions()?;
+        let wanted = self.wanted(&text, sessions.now().at.wall)?;
+        let searched = self.choose(&sessions)?;
+        let meter = Meter::new(!front.output.is_json(), "taking in what is new");
+        let found = sessions.search(&searched, &wanted, &|progress| meter.tell(progress.done, progress.all));
+        meter.clear();
+        warn(front, &found);
+        let view = FoundView::new(text, found, &searched);
+        front.output.show(&view, |page| search::put(page, &view))?;
+        if let Some(hint) = view.hint() {
+            front.output.remark(&hint);
+        }
+        Ok(0)
+    }
+}
+
+impl Args {
+    fn wanted(&self, text: &str, now: i64) -> Result<Searching, Failure> {
+        let reading = match (self.literal, self.regex) {
+            (true, _) => Reading::Literal,
+            (false, true) => Reading::Regex,
+            (false, false) => Reading::Words,
+        };
+        let strictness = Strictness { case: self.case, whole_words: self.word };
+        let query = Query::parse(text, reading, strictness).map_err(|why| {
+            Failure::new(Code::Usage, format!("`{text}` cannot be searched for: {why}"))
+                .hint("`abide search --help` shows examples")
+        })?;
+        let time = |text: &Option<String>| text.as_deref().map(|text| when::since(text, now)).transpose();
+        Ok(Searching {
+            query,
+            kind: if self.typed { Kind::Typed } else { Kind::Shown },
+            from: time(&self.since)?.unwrap_or(i64::MIN),
+            to: time(&self.until)?.unwrap_or(i64::MAX),
+            limit: if self.limit == 0 { usize::MAX } else { self.limit },
+            every: self.all,
+        })
+    }
+
+    /// The sessions that are searched.
+    fn choose(&self, sessions: &Sessions) -> Result<Vec<Session>, Failure> {
+        let mut chosen = if self.sessions.is_empty() {
+            sessions.list()?
+        } else {
+            self.sessions.iter().map(|wanted| sessions.find(wanted)).collect::<Result<_, _>>()?
+        };
+        chosen.retain(|session| {
+            let status = session.verdict.status.name();
+            has_labels(session, &self.label)
+                && (self.status.is_empty() || self.status.iter().any(|wanted| wanted == status))
+                && self.program.as_ref().is_none_or(|program| runs(session, program))
+        });
+        chosen.sort_by(|a, b| a.id.cmp(&b.id));
+        chosen.dedup_by(|a, b| a.id == b.id);
+        Ok(chosen)
+    }
+}
+
+/// Whether the session's program has this name, or this path.
+fn runs(session: &Session, program: &str) -> bool {
+    let launched = session.evidence.beginning.launched.as_ref();
+    let path = launched.and_then(|told| told.body.argv.first());
+    path.is_some_and(|path| path == program || path.rsplit('/').next() == Some(program))
+}
+
+/// Tells what may be missing.
+fn warn(front: &mut Front, found: &Found) {
+    for id in &found.behind {
+        let text =
+            format!("another search takes in session {id} at this moment; its latest lines may be missing");
+        front.output.warn(&text, None);
+    }
+    for (id, why) in &found.unread {
+        front.output.warn(&format!("the recording of session {id} cannot be read: {why}"), None);
+    }
+    if let Some(why) = &found.unkept {
+        let text = format!("the index cannot be kept, so the next search takes as long as this one: {why}");
+        front.output.warn(&text, None);
+    }
+}

@@ -1,0 +1,74 @@
+//! Sessions of real programs are searched while they run and afterwards; what nobody was to see is never found.
+
+use std::process::Command;
+
+use abide_testkit::Terminal;
+use abide_testkit::deadline::until;
+
+use crate::common::{Gate, World, data};
+
+fn found(world: &World, args: &[&str]) -> Vec<String> {
+    let answer = data(&world.abide.run(&[&["search", "--json"], args].concat()));
+    let hits = answer["hits"].as_array().expect("hits").clone();
+    hits.iter().map(|hit| hit["line"].as_str().expect("a line").to_owned()).collect()
+}
+
+#[test]
+fn a_session_is_searched_while_it_runs_and_what_it_shows_next_is_found_next() {
+    let world = World::new();
+    let script =
+        "echo first words; read go < \"$0\"; printf '\\033[?1049h\\033[3;4Hsecond words'; read go < \"$1\"";
+    let paths = ["gate", "end"].map(|name| world.beside(name));
+    let [gate, end] = paths.each_ref().map(|path| Gate::new(path));
+    let id = world.launch(&[], &["sh", "-c", script, &paths[0], &paths[1]]);
+    let life = world.observe(id);
+    life.until_shown("first words");
+    assert_eq!(found(&world, &["words"]), ["first words"]);
+    gate.open();
+    life.until_shown("second words");
+    assert_eq!(found(&world, &["words"]), ["   second words", "first words"]);
+    end.open();
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    assert_eq!(found(&world, &["words"]), ["   second words", "first words"]);
+}
+
+#[test]
+fn what_was_typed_openly_is_found_and_a_password_never() {
+    let world = World::new();
+    let script = "read -p name: name; read -s -p word: word; echo; echo got ${#word}";
+    let life = world.observe(world.launch(&[], &["bash", "-c", script]));
+    let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
+    attached.until("name:");
+    attached.type_in(b"visible Quokka\r");
+    attached.until("word:");
+    attached.type_in(b"hunter2-Zebra\r");
+    attached.until("got 13");
+    attached.reap();
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    assert_eq!(found(&world, &["--typed", "quokka"]), ["visible Quokka"]);
+    assert_eq!(found(&world, &["quokka"]), ["name:visible Quokka"], "it was shown too, while it was typed");
+    for args in [&["zebra"][..], &["--typed", "zebra"], &["--typed", "hunter2"]] {
+        assert_eq!(found(&world, args), [""; 0], "{args:?}");
+    }
+    let grep = Command::new("grep").args(["-rlia", "zebra"]).arg(world.home.path()).output();
+    assert_eq!(String::from_utf8_lossy(&grep.expect("there is grep").stdout), "", "it is on the disk");
+}
+
+#[test]
+fn a_packed_recording_needs_no_new_index() {
+    let world = World::new();
+    let id = world.launch(&[], &["sh", "-c", "echo packed words"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    assert_eq!(found(&world, &["words"]), ["packed words"]);
+    let index = world.dir(&id).join("index");
+    let made = || std::fs::metadata(&index).and_then(|meta| meta.modified()).expect("it was made");
+    let before = made();
+    until("it is packed", || {
+        let told = data(&world.abide.run(&["gc", "--json", "--pack", "0s"]));
+        told["packed"].as_array().is_some_and(|all| all.iter().any(|one| one["id"] == id.as_str()))
+    });
+    assert_eq!(found(&world, &["words"]), ["packed words"]);
+    assert_eq!(made(), before);
+    std::fs::remove_file(&index).expect("it is ours");
+    assert_eq!(found(&world, &["words"]), ["packed words"], "and is made of a packed one");
+}

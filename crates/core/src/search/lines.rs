@@ -1,0 +1,336 @@
+//! Lines: what was seen or typed, each distinct line once, with when it was first and last there and how often it came.
+//! A line that grows, as one that is typed does, is one line. As bytes they are two columns: the texts, and all else.
+
+use std::collections::HashMap;
+
+use crate::instant::Instant;
+use crate::screen::bytes::{Reader, put_number};
+
+// What stands first of each line but its text.
+const TYPED: u8 = 1;
+const LASTED: u8 = 1 << 1;
+const REDRAWN: u8 = 1 << 2;
+
+/// Where a line comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Kind {
+    #[default]
+    Shown,
+    Typed,
+}
+
+/// One distinct line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    pub kind: Kind,
+    pub text: &'a str,
+    pub first: Instant,
+    pub last: Instant,
+    /// How often it came; a line that stays and is drawn again has not come again.
+    pub count: u64,
+    /// Another one stood in its place before or after it that differs in numbers and signs alone.
+    pub redrawn: bool,
+}
+
+/// What is known of a line beside its text.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    kind: Kind,
+    begin: usize,
+    end: usize,
+    first: Instant,
+    last: Instant,
+    count: u64,
+    /// The turn in which it was last seen.
+    turn: u32,
+    /// It has grown into another one.
+    outgrown: bool,
+    redrawn: bool,
+}
+
+/// Lines, as they come.
+#[derive(Debug, Clone, Default)]
+pub struct Lines {
+    /// Valid UTF-8, each line ended by a newline.
+    text: Vec<u8>,
+    records: Vec<Record>,
+    /// By kind and checksum of the text.
+    known: HashMap<(Kind, u32), usize>,
+    /// How many lines there were before these, which are not known any more.
+    before: u32,
+    turn: u32,
+}
+
+impl Lines {
+    /// How much text they hold.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// What is added from now on is seen later than what was added before.
+    pub const fn turn(&mut self) {
+        self.turn = self.turn.wrapping_add(1);
+    }
+
+    /// Adds a line that stands where another one stood, if that one's name is not 0, and gives its name.
+    pub fn add(&mut self, kind: Kind, text: &[u8], at: Instant, was: u32) -> u32 {
+        let text = text.trim_ascii_end();
+        if text.is_empty() {
+            return 0;
+        }
+        let index = self.find(kind, text);
+        let old = (was != 0).then(|| was.wrapping_sub(self.before).wrapping_sub(1) as usize);
+        let old = old.filter(|index| *index < self.records.len());
+        let index = match index {
+            Some(index) => {
+                let record = &mut self.records[index];
+                let stayed = old == Some(index) || (was != 0 && record.turn.wrapping_add(1) >= self.turn);
+                record.count += u64::from(!stayed);
+                record.turn = self.turn;
+                record.last = if at.position > record.last.position { at } else { record.last };
+                index
+            }
+            None => self.push(kind, text, at),
+        };
+        if let Some(old) = old.filter(|old| *old != index) {
+            self.succeed(old, index);
+        }
+        self.name(index)
+    }
+
+    /// What a line that was shown is called; 0 if it is not among these.
+    #[must_use]
+    pub fn name_of(&self, text: &[u8]) -> u32 {
+        self.find(Kind::Shown, text.trim_ascii_end()).map_or(0, |index| self.name(index))
+    }
+
+    /// Takes all lines away as two columns.
+    pub fn take(&mut self) -> (Vec<u8>, Vec<u8>) {
+        let taken = self.columns();
+        let before = self.before.wrapping_add(self.records.len() as u32);
+        *self = Self { before, turn: self.turn, ..Self::default() };
+        taken
+    }
+
+    /// The texts, and all else.
+    #[must_use]
+    pub fn columns(&self) -> (Vec<u8>, Vec<u8>) {
+        let mut text = Vec::with_capacity(self.text.len());
+        let mut rest = Vec::with_capacity(self.records.len() * 8);
+        let mut before = Instant::default();
+        for record in self.records.iter().filter(|record| !record.outgrown) {
+            text.extend_from_slice(&self.text[record.begin..=record.end]);
+            let lasted = record.last != record.first || record.count != 1;
+            let flags = [(record.kind == Kind::Typed, TYPED), (lasted, LASTED), (record.redrawn, REDRAWN)];
+            rest.push(flags.iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum());
+            put_instant(&mut rest, record.first, before);
+            if lasted {
+                put_instant(&mut rest, record.last, record.first);
+                put_number(&mut rest, record.count);
+            }
+            before = record.first;
+        }
+        (text, rest)
+    }
+
+    /// The lines that these columns hold; none if they are no columns.
+    #[must_use]
+    pub fn from_columns(text: &[u8], rest: &[u8]) -> Option<Self> {
+        let mut lines = Self::default();
+        for Line { kind, text, first, last, count, redrawn } in read(text, rest)? {
+            let index = lines.push(kind, text.as_bytes(), first);
+            let pushed = &mut lines.records[index];
+            (pushed.last, pushed.count, pushed.redrawn) = (last, count, redrawn);
+        }
+        Some(lines)
+    }
+
+    const fn name(&self, index: usize) -> u32 {
+        self.before.wrapping_add(index as u32 + 1)
+    }
+
+    fn find(&self, kind: Kind, text: &[u8]) -> Option<usize> {
+        let same = |index: &usize| {
+            let record = &self.records[*index];
+            !record.outgrown && self.text[record.begin..record.end] == *text
+        };
+        self.known.get(&(kind, crc32fast::hash(text))).copied().filter(same)
+    }
+
+    fn push(&mut self, kind: Kind, text: &[u8], first: Instant) -> usize {
+        let begin = self.text.len();
+        self.text.extend_from_slice(text);
+        self.text.push(b'\n');
+        let (end, turn) = (begin + text.len(), self.turn);
+        let (outgrown, redrawn) = (false, false);
+        self.records.push(Record { kind, begin, end, first, last: first, count: 1, turn, outgrown, redrawn });
+        let index = self.records.len() - 1;
+        self.known.insert((kind, crc32fast::hash(text)), index);
+        index
+    }
+
+    /// One line has come into the place of another.
+    fn succeed(&mut self, old: usize, new: usize) {
+        let text = |index: usize| &self.text[self.records[index].begin..self.records[index].end];
+        if text(new).starts_with(text(old)) && self.records[old].count == 1 {
+            // Whoever wants the old line finds it in the new one.
+            self.records[old].outgrown = true;
+        } else if is_alike(text(old), text(new)) {
+            self.records[old].redrawn = true;
+            self.records[new].redrawn = true;
+        }
+    }
+}
+
+/// The letters of a line: what stays when a clock, a counter or a bar in it is drawn anew.
+pub fn letters(text: &[u8]) -> impl Iterator<Item = char> {
+    let chars = text.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+    chars.filter(|ch| ch.is_alphabetic())
+}
+
+fn is_alike(one: &[u8], other: &[u8]) -> bool {
+    letters(one).eq(letters(other))
+}
+
+/// The lines that two columns hold, in their order; none if they are no columns.
+#[must_use]
+pub fn read<'a>(text: &'a [u8], rest: &[u8]) -> Option<Vec<Line<'a>>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let mut rest = Reader(rest);
+    let mut before = Instant::default();
+    let mut lines = Vec::new();
+    for text in text.split_terminator('\n') {
+        let flags = rest.byte()?;
+        let kind = if flags & TYPED == 0 { Kind::Shown } else { Kind::Typed };
+        let first = take_instant(&mut rest, before)?;
+        let (mut last, mut count) = (first, 1);
+        if flags & LASTED != 0 {
+            last = take_instant(&mut rest, first)?;
+            count = rest.number()?;
+        }
+        before = first;
+        let redrawn = flags & REDRAWN != 0;
+        lines.push(Line { kind, text, first, last, count, redrawn });
+    }
+    rest.0.is_empty().then_some(lines)
+}
+
+/// As what has changed since another.
+fn put_instant(out: &mut Vec<u8>, at: Instant, before: Instant) {
+    let wall = at.wall.wrapping_sub((at.micros / 1000).cast_signed());
+    let wall_before = before.wall.wrapping_sub((before.micros / 1000).cast_signed());
+    put_change(out, at.entry.wrapping_sub(before.entry));
+    put_change(out, at.position.wrapping_sub(before.position));
+    put_change(out, at.micros.wrapping_sub(before.micros));
+    put_change(out, wall.wrapping_sub(wall_before).cast_unsigned());
+}
+
+fn take_instant(rest: &mut Reader<'_>, before: Instant) -> Option<Instant> {
+    let entry = before.entry.wrapping_add(take_change(rest)?);
+    let position = before.position.wrapping_add(take_change(rest)?);
+    let micros = before.micros.wrapping_add(take_change(rest)?);
+    let wall_before = before.wall.wrapping_sub((before.micros / 1000).cast_signed());
+    let wall = wall_before.wrapping_add(take_change(rest)?.cast_signed());
+    Some(Instant { entry, position, micros, wall: wall.wrapping_add((micros / 1000).cast_signed()) })
+}
+
+/// Small ones, up or down, are short.
+fn put_change(out: &mut Vec<u8>, change: u64) {
+    let signed = change.cast_signed();
+    put_number(out, (signed << 1 ^ signed >> 63).cast_unsigned());
+}
+
+fn take_change(rest: &mut Reader<'_>) -> Option<u64> {
+    let number = rest.number()?;
+    Some((number >> 1) ^ (number & 1).wrapping_neg())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(number: u64) -> Instant {
+        Instant {
+            entry: number,
+            position: number * 10,
+            micros: number * 1000,
+            wall: 1_000_000 + number.cast_signed(),
+        }
+    }
+
+    fn all(lines: &Lines) -> Vec<(String, u64, u64, u64)> {
+        let (text, rest) = lines.columns();
+        let lines = read(&text, &rest).unwrap();
+        lines
+            .iter()
+            .map(|line| (line.text.to_owned(), line.first.entry, line.last.entry, line.count))
+            .collect()
+    }
+
+    fn line(text: &str, first: u64, last: u64, count: u64) -> (String, u64, u64, u64) {
+        (text.to_owned(), first, last, count)
+    }
+
+    #[test]
+    fn a_line_that_is_drawn_again_has_not_come_again() {
+        let mut lines = Lines::default();
+        let name = lines.add(Kind::Shown, b"status: idle", at(1), 0);
+        for turn in 2..9 {
+            lines.turn();
+            assert_eq!(lines.add(Kind::Shown, b"status: idle  ", at(turn), name), name);
+        }
+        lines.add(Kind::Shown, b"status: idle", at(9), 0);
+        assert_eq!(all(&lines), [line("status: idle", 1, 9, 2)]);
+    }
+
+    #[test]
+    fn a_line_that_grows_is_one_line_from_when_it_is_whole() {
+        let mut lines = Lines::default();
+        let mut name = 0;
+        for (number, text) in ["$ m", "$ ma", "$ mak", "$ make"].into_iter().enumerate() {
+            name = lines.add(Kind::Shown, text.as_bytes(), at(number as u64), name);
+        }
+        lines.add(Kind::Shown, b"$ make", at(7), 0);
+        lines.add(Kind::Shown, b"something else", at(8), name);
+        assert_eq!(all(&lines), [line("$ make", 3, 7, 2), line("something else", 8, 8, 1)]);
+    }
+
+    #[test]
+    fn lines_that_are_drawn_over_each_other_and_differ_in_numbers_alone_are_told_so() {
+        let mut lines = Lines::default();
+        let mut name = 0;
+        for (number, text) in ["⠋ Thinking (1s)", "⠙ Thinking (2s)", "done (3s)"].into_iter().enumerate()
+        {
+            name = lines.add(Kind::Shown, text.as_bytes(), at(number as u64), name);
+        }
+        lines.add(Kind::Shown, b"done (4s)", at(9), 0);
+        let (text, rest) = lines.columns();
+        let redrawn: Vec<bool> = read(&text, &rest).unwrap().iter().map(|line| line.redrawn).collect();
+        assert_eq!(redrawn, [true, true, false, false], "printed elsewhere is not drawn over");
+    }
+
+    #[test]
+    fn columns_come_back_as_they_were_and_lines_go_on_from_them() {
+        let mut lines = Lines::default();
+        lines.add(Kind::Shown, "漢字 ─│ text".as_bytes(), at(5), 0);
+        lines.add(Kind::Typed, b"make", at(3), 0);
+        lines.add(Kind::Shown, b"make", at(u64::MAX >> 20), 0);
+        let (text, rest) = lines.columns();
+        let mut again = Lines::from_columns(&text, &rest).unwrap();
+        assert_eq!(again.columns(), (text.clone(), rest.clone()));
+        again.add(Kind::Typed, b"make", at(9), 0);
+        assert_eq!(all(&again)[1], line("make", 3, 9, 2));
+        assert_eq!(again.take().0, text);
+        assert!(again.is_empty() && again.add(Kind::Shown, b"x", at(1), 0) == 4, "names are not given twice");
+        for cut in 0..rest.len() {
+            assert!(read(&text, &rest[..cut]).is_none(), "cut at {cut}");
+        }
+        assert!(read(b"\xff\n", &rest).is_none() && read(&text, &[&rest[..], b"x"].concat()).is_none());
+    }
+}

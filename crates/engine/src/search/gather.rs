@@ -1,0 +1,152 @@
+//! Gathering: a recording, from where its index stands to its end, into lines.
+
+use std::io;
+
+use abide_core::recording::{Entry, Kind};
+use abide_core::screen::Screen;
+use abide_core::search::harvest::{Harvest, pieces};
+use abide_core::search::{Place, Point};
+
+use super::index::Index;
+use crate::recording::file::RecordingFile;
+use crate::recording::limit::{Clock, read_start};
+use crate::recording::replayed::Replayed;
+use crate::recording::{Found, Reader};
+use crate::store::SessionDir;
+use crate::truth::Session;
+
+/// How much text is put away at once.
+const BLOCK: usize = 512 * 1024;
+/// After how much of a recording it is told how far it is.
+const TELL: u64 = 4 << 20;
+/// After how much of a recording what was taken in is kept, so that a killed writer costs no more than this.
+const KEEP: u64 = 64 << 20;
+/// The client and its number stand before what it typed.
+const BEFORE_TYPED: usize = 16;
+
+/// A recording that is being taken into its index.
+struct Gathering {
+    replayed: Replayed,
+    harvest: Harvest,
+    clock: Clock,
+}
+
+/// Takes in what the index lacks of the recording, and tells how far it has come, in bytes.
+pub(super) fn gather(
+    index: &mut Index,
+    dir: &SessionDir,
+    session: &Session,
+    recording: RecordingFile,
+    progress: &mut dyn FnMut(u64),
+) -> io::Result<()> {
+    let length = recording.length()?;
+    let over = session.is_over();
+    let mut gathering = match Gathering::resume(index, &recording, session) {
+        Some(gathering) => gathering,
+        None => {
+            index.clear();
+            Gathering::begin(&recording, session)
+        }
+    };
+    let mut reader = Reader::new(recording, index.point.place.offset).limited(length);
+    let (mut told, mut kept) = (reader.offset(), reader.offset());
+    let mut finished = false;
+    loop {
+        match reader.peek()? {
+            Some(Found::Entry(entry)) => gathering.take(&entry, &mut index.point),
+            Some(Found::Damage { .. }) => {}
+            // What is not whole of a session that is over never will be.
+            None if over && !std::mem::replace(&mut finished, true) => {
+                reader.finish();
+                continue;
+            }
+            None => break,
+        }
+        reader.pass();
+        if index.point.lines.bytes() >= BLOCK {
+            index.put_away();
+        }
+        if reader.offset() >= told + TELL {
+            told = reader.offset();
+            progress(told);
+        }
+        if reader.offset() >= kept + KEEP {
+            kept = reader.offset();
+            gathering.keep(&mut index.point, &reader, false);
+            index.tell(dir);
+        }
+    }
+    gathering.keep(&mut index.point, &reader, over);
+    index.point.read_to = length;
+    progress(length);
+    index.tell(dir);
+    Ok(())
+}
+
+impl Gathering {
+    fn begin(recording: &RecordingFile, session: &Session) -> Self {
+        let start = read_start(recording);
+        let mut replayed = Replayed::new();
+        if start.is_none() {
+            // What it would have said is in the evidence too.
+            replayed.start(session.evidence.beginning.launched.as_ref().and_then(|told| told.body.size));
+        }
+        replayed.screen.watch(&mut |_| 0);
+        Self { replayed, harvest: Harvest::default(), clock: Clock::of(start.as_ref(), session) }
+    }
+
+    /// Goes on where the index stands, if it was made of this recording and kept what is needed.
+    fn resume(index: &Index, recording: &RecordingFile, session: &Session) -> Option<Self> {
+        let Point { place, screen, harvest, lines, .. } = &index.point;
+        if !index.belongs_to(recording) {
+            return None;
+        }
+        let Place { entries, position, time, has_terminal, .. } = *place;
+        let mut screen = Screen::thaw(screen)?;
+        screen.watch(&mut |text| lines.name_of(text));
+        let replayed = Replayed { screen, position, time, entries, has_terminal };
+        let clock = Clock::of(read_start(recording).as_ref(), session);
+        Some(Self { replayed, harvest: Harvest::resume(harvest)?, clock })
+    }
+
+    fn take(&mut self, entry: &Entry<'_>, point: &mut Point) {
+        let Self { replayed, harvest, clock } = self;
+        let lines = &mut point.lines;
+        let micros = clock.micros(entry.time);
+        harvest.before(entry.kind, micros, &mut replayed.screen, lines);
+        replayed.entries += 1;
+        match entry.kind {
+            Kind::Output | Kind::Errors => {
+                let mut position = entry.position;
+                for payload in pieces(entry.payload, replayed.screen.size()) {
+                    // What the program asked was answered long ago.
+                    let _ = replayed.take(&Entry { position, payload, ..*entry });
+                    position += payload.len() as u64;
+                    harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
+                }
+            }
+            Kind::Input => {
+                replayed.pass(entry);
+                let typed = entry.payload.get(BEFORE_TYPED..).unwrap_or_default();
+                harvest.typed(typed, clock.instant(replayed, replayed.time), lines);
+            }
+            Kind::Start | Kind::Resize | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {
+                let _ = replayed.take(entry);
+            }
+        }
+    }
+
+    /// Keeps what the next one needs to go on.
+    fn keep(&mut self, point: &mut Point, reader: &Reader, over: bool) {
+        let Self { replayed, harvest, clock } = self;
+        harvest.look(&mut replayed.screen, &mut point.lines);
+        let Replayed { position, time, entries, has_terminal, .. } = *replayed;
+        let behind = reader.behind().or(point.place.behind);
+        point.place = Place { offset: reader.offset(), behind, entries, position, time, has_terminal };
+        if over {
+            harvest.finish_typed(clock.instant(replayed, replayed.time), &mut point.lines);
+        }
+        point.screen = if over { Vec::new() } else { replayed.screen.freeze() };
+        point.harvest = harvest.keep();
+    }
+}

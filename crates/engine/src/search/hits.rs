@@ -1,0 +1,190 @@
+//! Hits: the lines of one session that a query means, each distinct one once, the latest first. Lines that were drawn
+//! over each other and differ in numbers and signs alone are one hit, unless every line is wanted.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+
+use abide_core::id::SessionId;
+use abide_core::instant::Instant;
+use abide_core::search::{Kind, Line, Query, lines};
+
+use super::block::Block;
+use super::index::Index;
+
+/// What is searched for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    pub query: Query,
+    pub kind: Kind,
+    /// Only what was to be seen between these wall times, in ms.
+    pub from: i64,
+    pub to: i64,
+    /// Only so many of the latest.
+    pub limit: usize,
+    /// Also each of the lines that were drawn over each other.
+    pub every: bool,
+}
+
+/// A line that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    pub session: SessionId,
+    pub kind: Kind,
+    pub text: String,
+    /// What of the text was searched for, as places in it.
+    pub places: Vec<Range<usize>>,
+    /// When it was first and last there.
+    pub first: Instant,
+    pub last: Instant,
+    /// How often it came.
+    pub count: u64,
+    /// How many distinct lines it stands for.
+    pub lines: u64,
+    /// Which of its session's lines it was last, for those that came at one instant.
+    order: (usize, usize),
+}
+
+impl Hit {
+    /// Orders hits: the latest first.
+    pub(super) fn age(&self) -> impl Ord + use<> {
+        std::cmp::Reverse((self.last.wall, self.last.position, self.order))
+    }
+
+    fn join(&mut self, line: &Line<'_>, order: (usize, usize), query: &Query) {
+        self.order = self.order.max(order);
+        self.count += line.count;
+        if line.text != self.text {
+            self.lines += 1;
+        }
+        if line.first.position < self.first.position {
+            self.first = line.first;
+            if line.text != self.text {
+                self.text = line.text.to_owned();
+                self.places = query.places(line.text);
+            }
+        }
+        if line.last.position > self.last.position {
+            self.last = line.last;
+        }
+    }
+}
+
+/// Which lines are one hit.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Same {
+    Text(String),
+    Letters(String),
+}
+
+struct Hits<'a> {
+    session: &'a SessionId,
+    wanted: &'a Wanted,
+    found: HashMap<Same, Hit>,
+    more: bool,
+}
+
+/// The hits of one session, and whether there may be older ones beyond the limit.
+///
+/// # Errors
+/// If the index is not as it was written.
+pub(super) fn of(index: &Index, session: &SessionId, wanted: &Wanted) -> io::Result<(Vec<Hit>, bool)> {
+    let mut hits = Hits { session, wanted, found: HashMap::new(), more: false };
+    let (text, rest) = index.point.lines.columns();
+    hits.search(usize::MAX, &text, || Ok(lines::read(&text, &rest).unwrap_or_default()))?;
+    for (number, block) in index.blocks.iter().enumerate().rev() {
+        if hits.may_be_in(block, index)? {
+            let unpacked = block.unpack(index.file())?;
+            hits.search(number, &unpacked.text, || unpacked.lines())?;
+        }
+    }
+    Ok((hits.found.into_values().collect(), hits.more))
+}
+
+impl Hits<'_> {
+    /// Whether a block, which is older than all that were searched, may have something to tell.
+    fn may_be_in(&mut self, block: &Block, index: &Index) -> io::Result<bool> {
+        let Wanted { query, from, to, limit, .. } = self.wanted;
+        if !block.overlaps(*from, *to) {
+            return Ok(false);
+        }
+        let Some(sieve) = block.sieve(index.file())? else {
+            return Ok(true);
+        };
+        if !query.may_pass(&sieve) {
+            return Ok(false);
+        }
+        // What is new there is beyond the limit; only what was found already may have been there before.
+        let tells = self.found.len() < *limit
+            || self.found.keys().any(|same| match same {
+                Same::Text(text) => sieve.may_hold(text.as_bytes()),
+                Same::Letters(_) => true,
+            });
+        self.more |= !tells;
+        Ok(tells)
+    }
+
+    fn search<'t>(
+        &mut self,
+        block: usize,
+        text: &[u8],
+        lines: impl FnOnce() -> io::Result<Vec<Line<'t>>>,
+    ) -> io::Result<()> {
+        let mut places = Vec::new();
+        self.wanted.query.find(text, &mut |place| places.push(place.start));
+        if places.is_empty() {
+            return Ok(());
+        }
+        let mut begin = 0;
+        let mut places = places.into_iter().peekable();
+        for (number, line) in lines()?.iter().enumerate() {
+            if places.next_if_eq(&begin).is_some() {
+                self.take(line, (block, number));
+            }
+            begin += line.text.len() + 1;
+        }
+        self.prune();
+        Ok(())
+    }
+
+    fn take(&mut self, line: &Line<'_>, order: (usize, usize)) {
+        let Wanted { query, kind, from, to, every, .. } = self.wanted;
+        let meant = line.kind == *kind && line.first.wall <= *to && line.last.wall >= *from;
+        if !meant {
+            return;
+        }
+        let same = match line.redrawn && !every {
+            true => Same::Letters(lines::letters(line.text.as_bytes()).collect()),
+            false => Same::Text(line.text.to_owned()),
+        };
+        if let Some(hit) = self.found.get_mut(&same) {
+            hit.join(line, order, query);
+            return;
+        }
+        let hit = Hit {
+            session: self.session.clone(),
+            kind: line.kind,
+            text: line.text.to_owned(),
+            places: query.places(line.text),
+            first: line.first,
+            last: line.last,
+            count: line.count,
+            lines: 1,
+            order,
+        };
+        self.found.insert(same, hit);
+    }
+
+    /// Forgets what is beyond the limit.
+    fn prune(&mut self) {
+        let limit = self.wanted.limit;
+        if self.found.len() <= limit {
+            return;
+        }
+        self.more = true;
+        let mut hits: Vec<(Same, Hit)> = self.found.drain().collect();
+        hits.sort_by_cached_key(|(_, hit)| hit.age());
+        hits.truncate(limit);
+        self.found.extend(hits);
+    }
+}
