@@ -1,5 +1,12 @@
 //! The verbs. A new one is a file below this folder, its `mod` line and its line in the table.
 
+/// What signals do to a command that handles none itself, and what of its work goes on.
+macro_rules! signals_end_this {
+    ($rest:literal) => {
+        concat!(" HUP, INT and TERM end this command only, as they end any program; ", $rest)
+    };
+}
+
 mod about;
 mod attach;
 mod demo;

@@ -12,7 +12,7 @@ const EXAMPLES: &str = "Examples:
 /// Look for what is wrong, and mend what is safe to mend
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
-#[command(after_help = "Exits with 1 if anything is bad.")]
+#[command(after_help = concat!("Exits with 1 if anything is bad.", signals_end_this!("what was mended stays mended.")))]
 pub(crate) struct Args {
     /// Record the end of sessions that are over and whose witnesses died; remove what is provably nobody's, empty
     /// cgroups included; make keyframes anew that are missing or damaged

@@ -20,10 +20,10 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "A line a fact: when, of which session, which fact, by whom, what it says. With -f until \
+    after_help = concat!("A line a fact: when, of which session, which fact, by whom, what it says. With -f until \
     this command is ended, or its reader is gone, or every session that was named is removed; new facts show \
     at once where the system gives hints of them (inotify), else within a second. With --json: one object with \
-    all of them; with -f too, one object a line."
+    all of them; with -f too, one object a line.", signals_end_this!("the sessions go on."))
 )]
 pub(crate) struct Args {
     /// Go on with the facts that come, and with new sessions if none is named

@@ -28,8 +28,9 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "An instant is a wall time (14:03:20, -10m, RFC 3339), an offset from the start (+12.5s), a position \
-    (seq:4096, as `seq` in JSON), an entry (#123 or entry:123), or a mark (mark:NAME, or just its name)."
+    after_help = concat!("An instant is a wall time (14:03:20, -10m, RFC 3339), an offset from the start (+12.5s), a position \
+    (seq:4096, as `seq` in JSON), an entry (#123 or entry:123), or a mark (mark:NAME, or just its name). Exits with 7 if \
+    there is no recording to read.", signals_end_this!("the session goes on."))
 )]
 pub(crate) struct Args {
     /// The screen as it was at this instant

@@ -17,9 +17,9 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "Guards become this executable in place, keeping terminal, lock and program; hosts are \
+    after_help = concat!("Guards become this executable in place, keeping terminal, lock and program; hosts are \
     replaced. Open waits and attached terminals go on. Exits with 1 if a session goes on as it was, with 5 if one \
-    that was named does not run."
+    that was named does not run.", signals_end_this!("an upgrade that was begun goes on."))
 )]
 pub(crate) struct Args {
     /// IDs, names, unique prefixes or @last [default: every session that runs]

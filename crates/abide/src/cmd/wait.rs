@@ -16,11 +16,10 @@ const EXAMPLES: &str = "Examples:
 /// Wait for the end of sessions and exit with the program's code
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
-#[command(after_help = "Exits with the declared code, else the program's code or 128+signal; 126 or 127 if \
+#[command(after_help = concat!("Exits with the declared code, else the program's code or 128+signal; 126 or 127 if \
     it could not be executed; 125 if there is no code to pass on (lost, damaged, no such session). A session \
     of which nothing can be told any more ends the wait for all, with 125. At the \
-    cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved. \
-    HUP, INT and TERM end this command only, as they end any program; the session goes on.")]
+    cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved.", signals_end_this!("the session goes on.")))]
 pub(crate) struct Args {
     /// Until the first of them has ended
     #[arg(long, conflicts_with = "all")]

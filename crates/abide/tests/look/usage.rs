@@ -216,6 +216,17 @@ fn what_cannot_be_written_as_json_is_told_as_text() {
 }
 
 #[test]
+fn whoever_waits_or_acts_says_in_its_help_what_signals_do() {
+    let stage = Stage::new();
+    let verbs =
+        ["run", "wait", "stop", "attach", "logs", "events", "snapshot", "upgrade", "rm", "gc", "doctor"];
+    for verb in verbs {
+        let help = stage.text(&[verb, "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("HUP, INT and TERM end this"), "{verb}: {help}");
+    }
+}
+
+#[test]
 fn every_help_starts_with_examples() {
     let stage = Stage::new();
     assert!(stage.text(&["--help"]).starts_with("Examples:\n  abide "));
