@@ -151,8 +151,10 @@ impl Lines<'_> {
     fn put(&mut self, line: &Line) {
         let view = LineView { at: line.wall.map(Time), kind: line.kind, text: &line.text };
         let write = |page: &mut Page| {
-            let tone = if line.kind == "damage" || line.kind == "cut" { Tone::Warn } else { Tone::Plain };
-            page.put(tone, &line.text).end();
+            match line.kind {
+                "damage" | "cut" => page.put(Tone::Warn, &line.text).end(),
+                _ => page.printed(&line.text).end(),
+            };
         };
         let put = match self.follow {
             true => self.front.output.show(&view, write),

@@ -87,6 +87,17 @@ impl Page {
         self
     }
 
+    /// Puts a line that a program printed: its tabs stay, nothing else that moves the cursor does.
+    pub(crate) fn printed(&mut self, text: &str) -> &mut Self {
+        for (at, piece) in text.split('\t').enumerate() {
+            if at > 0 {
+                self.tab();
+            }
+            self.plain(piece);
+        }
+        self
+    }
+
     /// Puts a piece of plain text on the current line.
     pub(crate) fn plain(&mut self, text: &str) -> &mut Self {
         self.put(Tone::Plain, text)
@@ -119,7 +130,7 @@ impl Page {
         self
     }
 
-    /// Puts a tab on the current line, for programs that take it apart.
+    /// Puts a tab on the current line.
     pub(crate) fn tab(&mut self) -> &mut Self {
         self.text.push('\t');
         self
