@@ -23,6 +23,14 @@ pub(crate) fn reserve(
 ) -> Result<File, Failure> {
     let name = name.as_str();
     let failed = |e: &io::Error| Failure::io("reserve the name", &name, e);
+    if let Some(other) = SessionId::parse(name).filter(|other| home.has(other)) {
+        let status = truth.of(home, &other).verdict.status;
+        let message = format!("`{name}` is the ID of another session, and would mean that one");
+        return Err(Failure::new(Code::NameInUse, message)
+            .about(other.as_str())
+            .in_status(status)
+            .hint("choose another name"));
+    }
     let names = home.names()?;
     let lock = lock_names(&names).map_err(|e| failed(&e))?;
     let holder = names.link_text(name).map_err(|e| failed(&e))?;

@@ -331,10 +331,11 @@ pub fn reading_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reading, writing))
 }
 
-/// Where a command may stand: itself if it has a slash, else below each directory of the search path.
+/// Where a command may stand: itself if it has a slash, else below each directory of the search path. Nothing at all
+/// stands nowhere.
 #[must_use]
 pub fn candidates(command: &CStr, search_path: &[u8]) -> Vec<CString> {
-    if command.to_bytes().contains(&b'/') {
+    if command.is_empty() || command.to_bytes().contains(&b'/') {
         return vec![command.to_owned()];
     }
     let below = |dir: &[u8]| {

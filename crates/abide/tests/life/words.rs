@@ -79,6 +79,26 @@ fn the_last_line_of_an_attached_terminal_says_how_it_ended() {
 }
 
 #[test]
+fn tabs_are_printed_as_tabs_and_told_exactly() {
+    let world = World::new();
+    let id = world.launch(&["--no-tty"], &["printf", "a\\tb\\033[31m\\tc\\n"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    assert_eq!(world.abide.run(&["logs", &id]).stdout, "a\tb\tc\n");
+    let told = data(&world.abide.run(&["logs", "--json", &id]));
+    assert_eq!(told["lines"][0]["text"], "a\tb\tc", "{told}");
+}
+
+#[test]
+fn a_name_that_is_the_id_of_a_session_is_refused() {
+    let world = World::new();
+    let id = world.run(&[], &["exit 0"]);
+    let ran = world.abide.run(&["run", "-d", "--json", "--name", &id, "--", "true"]);
+    let error = &ran.json()["error"];
+    assert_eq!((ran.code(), &error["code"], &error["session"]), (Some(6), &"name_in_use".into(), &id.into()));
+    assert_eq!(world.in_sessions().len(), 1);
+}
+
+#[test]
 fn a_session_that_is_this_version_already_is_told_so() {
     let world = World::new();
     let life = world.live(&["hang"]);
