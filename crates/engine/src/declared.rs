@@ -1,7 +1,7 @@
 //! The program's own word on its work: a `result.toml` that it leaves, or `abide result set`.
-//! A file that does not parse whole says nothing.
+//! What is no result is not taken, and whoever looked for it says why.
 
-use abide_core::evidence::{Body, Declared, Role};
+use abide_core::evidence::{Body, Declared, Noted, Role};
 use abide_core::failure::{Failure, admit};
 use abide_core::status::Column;
 use serde::Deserialize;
@@ -21,18 +21,26 @@ struct Result {
     summary: Option<String>,
 }
 
-/// What a program left, if it left something that parses.
-pub(crate) fn left_by_program(dir: &SessionDir) -> Option<Declared> {
-    let text = dir.result(LONGEST)?;
-    let result: Result = toml::from_str(&text).ok()?;
-    Some(declared(result.status, result.exit_code, result.summary))
+/// What a program left: its word, or a note of why what it left is none.
+pub(crate) fn left_by_program(dir: &SessionDir) -> Option<std::result::Result<Declared, Noted>> {
+    let text = dir.result(LONGEST).map_err(|error| error.to_string()).transpose()?;
+    let parsed = text.and_then(|text| {
+        let result: Result = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
+        let unclear = format!("`{}` alone stands for no exit code", result.status);
+        declared(result.status, result.exit_code, result.summary).ok_or(unclear)
+    });
+    Some(parsed.map_err(|why| Noted { text: format!("result.toml is no result: {why}") }))
 }
 
-/// A status alone stands for a code: 0 for success, 1 for anything else.
+/// A program's word. `success` and `failure` alone stand for a code, any other status needs one.
 #[must_use]
-pub fn declared(status: String, exit_code: Option<u8>, summary: Option<String>) -> Declared {
-    let exit_code = exit_code.unwrap_or(u8::from(status != "success"));
-    Declared { status, exit_code, summary }
+pub fn declared(status: String, exit_code: Option<u8>, summary: Option<String>) -> Option<Declared> {
+    let exit_code = exit_code.or(match status.as_str() {
+        "success" => Some(0),
+        "failure" => Some(1),
+        _ => None,
+    })?;
+    Some(Declared { status, exit_code, summary })
 }
 
 /// Records the program's word, and makes sure that it counts: one that comes after the end does not.

@@ -21,7 +21,8 @@ const EXAMPLES: &str = "Examples:
     after_help = "The declared result outranks the exit status in `wait`; where the two differ, both are shown. \
     A result of a session that is over would change what `wait` has told: it does not count, and is refused \
     with 5, also if the end came while it was being declared. \
-    A program may also leave a `result.toml` with status, exit_code and summary in $ABIDE_SESSION_DIR."
+    A program may also leave a `result.toml` with status, exit_code and summary in $ABIDE_SESSION_DIR; \
+    what is no result there is not taken, and a fact says why."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -37,6 +38,7 @@ enum Act {
 #[derive(Debug, clap::Args)]
 struct Set {
     /// `success`, `failure`, or with --exit-code a word of your own
+    #[arg(value_name = "RESULT")]
     status: String,
     /// What `wait` exits with [default: 0 for success, 1 for failure]
     #[arg(long, value_name = "CODE")]
@@ -73,10 +75,8 @@ impl Verb for Args {
         })?;
         let sessions = front.sessions()?;
         let session = sessions.find(&wanted)?;
-        if set.exit_code.is_none() {
-            check(&set.status)?;
-        }
-        let word = declared(set.status, set.exit_code, set.summary);
+        let word = declared(set.status.clone(), set.exit_code, set.summary);
+        let word = word.ok_or_else(|| unclear(&set.status))?;
         sessions.declare(&session, word.clone())?;
         let data = ResultView {
             id: session.id.to_string(),
@@ -98,11 +98,8 @@ const WORDS: [(&str, &[&str]); 2] = [
 ];
 
 /// A word of one's own says nothing of the code, and a slip must not pass for a failure.
-fn check(status: &str) -> Result<(), Failure> {
+fn unclear(status: &str) -> Failure {
     let known = WORDS.map(|(word, _)| word);
-    if known.contains(&status) {
-        return Ok(());
-    }
     let lower = status.to_lowercase();
     let said = WORDS.iter().find(|(_, others)| others.contains(&lower.as_str())).map(|(word, _)| *word);
     let meant = said.or_else(|| nearest::nearest(&lower, &known));
@@ -111,5 +108,5 @@ fn check(status: &str) -> Result<(), Failure> {
         Some(meant) => format!("did you mean `{meant}`? For a word of your own: {own}"),
         None => format!("say `success` or `failure`; for a word of your own: {own}"),
     };
-    Err(Failure::new(Code::Usage, format!("`{status}` alone stands for no exit code")).hint(hint))
+    Failure::new(Code::Usage, format!("`{status}` alone stands for no exit code")).hint(hint)
 }

@@ -78,6 +78,7 @@ fn a_program_that_cannot_run_is_failed_with_the_reason_and_leaves_nothing() {
     for (program, errno, code) in [
         ("/no/such/program", 2, 127),
         ("no-such-program-anywhere", 2, 127),
+        ("", 2, 127),
         (plain, 13, 126),
         (garbage, 8, 126),
     ] {
@@ -187,6 +188,28 @@ fn a_result_that_is_written_in_part_is_no_word_at_all() {
         );
         assert_eq!(life.program.0.ending(), Some(Ending::Exited(17)));
     }
+}
+
+#[test]
+fn what_is_no_result_is_not_taken_and_a_fact_says_why() {
+    let world = World::new();
+    for (left, why) in [
+        ("status = \"weird\"", "`weird` alone stands for no exit code"),
+        ("status = \"success\"\nexit_code = 300", "invalid value: integer `300`"),
+        ("status", "result.toml is no result: "),
+    ] {
+        let script = "printf %s \"$0\" > \"$ABIDE_SESSION_DIR/result.toml\"; exit 17";
+        let id = world.launch(&[], &["sh", "-c", script, left]);
+        let (code, told) = world.wait(&id);
+        assert_eq!((code, &told["declared"]), (Some(17), &Value::Null), "{left}: {told}");
+        let noted = world.told(&id, "noted");
+        let says = |note: &Value| note["text"].as_str().is_some_and(|text| text.contains(why));
+        assert!(noted.iter().any(says), "{left}: {noted:?}");
+    }
+    let left = "status = \"weird\"\nexit_code = 4";
+    let script = "printf %s \"$0\" > \"$ABIDE_SESSION_DIR/result.toml\"; exit 17";
+    let id = world.launch(&[], &["sh", "-c", script, left]);
+    assert_eq!(world.wait(&id).0, Some(4), "with a code any word will do");
 }
 
 #[test]

@@ -73,8 +73,8 @@ fn close(
         last_seen: session.evidence.record.last.as_ref().map(|told| told.at),
     };
     // The guard would have read it; the program's word is not lost with its witness.
-    if let Some(word) = declared::left_by_program(dir) {
-        writer.add(truth.now().at, Body::Declared(word))?;
+    if let Some(left) = declared::left_by_program(dir) {
+        writer.add(truth.now().at, left.map_or_else(Body::Noted, Body::Declared))?;
     }
     writer.add(truth.now().at, Body::Sealed(Box::new(sealed)))?;
     writer.sync()?;

@@ -11,7 +11,11 @@ use crate::place::tree;
 impl Keeper {
     /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
     pub(super) fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
-        let declared = declared::left_by_program(&self.dir);
+        let (declared, unclear) = match declared::left_by_program(&self.dir) {
+            Some(Ok(word)) => (Some(word), None),
+            Some(Err(note)) => (None, Some(note)),
+            None => (None, None),
+        };
         let brief = declared.as_ref().map(brief);
         let left = self.left();
         let more_survivors = left.len().saturating_sub(tree::NAMED) as u64;
@@ -26,6 +30,10 @@ impl Keeper {
         };
         // Readers who find the end in the log do not ask the slot: no end without the word that belongs to it.
         let in_log = (word_in_log || !in_slot) && log(Body::Ended(Box::new(ended)));
+        if let Some(note) = unclear.filter(|_| in_slot || in_log) {
+            // The end is on record; why a word does not count may find no room.
+            let _ = self.evidence.add(at, Body::Noted(note));
+        }
         in_slot || in_log
     }
 

@@ -127,12 +127,21 @@ impl SessionDir {
         self.dir.set_link_text(name, path)
     }
 
-    /// The text of the result that the program left, if there is one of at most so many bytes.
-    pub(crate) fn result(&self, longest: u64) -> Option<String> {
-        let file = self.dir.read(RESULT).ok()?;
+    /// The text of the result that the program left; none if it left none.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no text or has more than so many bytes.
+    pub(crate) fn result(&self, longest: u64) -> std::io::Result<Option<String>> {
+        let file = match self.dir.read(RESULT) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
         let mut text = String::new();
-        file.take(longest + 1).read_to_string(&mut text).ok()?;
-        (text.len() as u64 <= longest).then_some(text)
+        file.take(longest + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > longest {
+            return Err(std::io::Error::other(format!("it is longer than {longest} bytes")));
+        }
+        Ok(Some(text))
     }
 
     /// Listens for clients.
