@@ -343,11 +343,12 @@ fn uptime(evidence: &Evidence, seen: &Seen, now: Now) -> Option<u64> {
 pub fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Ground> {
     let mut grounds = deciding_facts(evidence);
     for damage in &evidence.record.damage {
-        let says = match (damage.offset, damage.length) {
-            (0, 0) => damage.flaw.says(),
-            (offset, length) => format!("{} at byte {offset}, {length} bytes", damage.flaw.says()),
-        };
-        grounds.push(Ground { fact: "damage".into(), witness: "reader".into(), at: now.at, says });
+        grounds.push(Ground {
+            fact: "damage".into(),
+            witness: "reader".into(),
+            at: now.at,
+            says: damage.says(),
+        });
     }
     let ended = rule.status().is_terminal() && recorded_end(evidence).is_some();
     if ended {

@@ -8,6 +8,8 @@ use super::session::{ProcessView, SessionView};
 use super::table::{self, Cell};
 use super::time::{Time, size, span};
 
+const DAMAGE_SHOWN: usize = 3;
+
 /// Puts one session on the page.
 pub(crate) fn put(page: &mut Page, session: &Session, view: &SessionView<'_>) {
     page.put(Tone::Strong, view.standing.id)
@@ -20,6 +22,7 @@ pub(crate) fn put(page: &mut Page, session: &Session, view: &SessionView<'_>) {
     processes(&mut lines, view);
     agent(&mut lines, view);
     traces(&mut lines, view);
+    damage(&mut lines, session);
     lines.add("because", session.verdict.rule.says());
     table::put_flowing(page, 2, &lines.0);
 }
@@ -104,6 +107,16 @@ fn agent(lines: &mut Lines, view: &SessionView<'_>) {
         lines.add("agent", &format!("{name}, turn {}, attention {}", agent.turn, agent.attention));
     }
     lines.maybe("stuck since", agent.stuck_since.map(Time::local).as_deref());
+}
+
+/// The places that cannot be read; where there are many, the first of them.
+fn damage(lines: &mut Lines, session: &Session) {
+    let record = &session.evidence.record;
+    record.damage.iter().take(DAMAGE_SHOWN).for_each(|damage| lines.add("damage", &damage.says()));
+    let more = (record.damage.len() as u64 + record.more_damage).saturating_sub(DAMAGE_SHOWN as u64);
+    if more > 0 {
+        lines.add("damage", &format!("and {more} more; `abide why {}` shows them", session.id));
+    }
 }
 
 fn traces(lines: &mut Lines, view: &SessionView<'_>) {

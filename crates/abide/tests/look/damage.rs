@@ -76,6 +76,19 @@ fn a_record_cut_anywhere_never_yields_another_code() {
 }
 
 #[test]
+fn inspect_says_where_the_damage_is() {
+    let stage = Stage::new();
+    let noise = b"\nnoise\n".repeat(5);
+    let scene = stage.over("noisy000");
+    let end = scene.bytes().len();
+    let _scene = scene.bytes_added(&noise);
+    let text = stage.text(&["inspect", "noisy000"]);
+    assert_eq!(text.matches("not a frame at byte").count(), 3, "{text}");
+    assert!(text.contains(&format!("not a frame at byte {}, 5 bytes", end + 1)), "{text}");
+    assert!(text.contains("and 2 more; `abide why noisy000` shows them"), "{text}");
+}
+
+#[test]
 fn a_record_without_slot_and_end_is_not_taken_for_lost() {
     let stage = Stage::new();
     let scene = stage.over("noslot00");

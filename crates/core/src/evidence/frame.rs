@@ -44,6 +44,17 @@ pub struct Damage {
     pub flaw: Flaw,
 }
 
+impl Damage {
+    /// What is wrong, and where.
+    #[must_use]
+    pub fn says(&self) -> String {
+        match (self.offset, self.length) {
+            (0, 0) => self.flaw.says(),
+            (offset, length) => format!("{} at byte {offset}, {length} bytes", self.flaw.says()),
+        }
+    }
+}
+
 /// What is wrong there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
