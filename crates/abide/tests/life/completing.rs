@@ -30,7 +30,7 @@ fn sessions(world: &World) -> [Life<'_>; 2] {
 }
 
 /// What a person types before the tab, and what stands there after it.
-const TYPED: [(&str, &str); 12] = [
+const TYPED: [(&str, &str); 15] = [
     ("abide atta", "abide attach "),
     ("abide stop nig", "abide stop nightly "),
     ("abide stop --grace 1s da", "abide stop --grace 1s daily "),
@@ -43,6 +43,9 @@ const TYPED: [(&str, &str); 12] = [
     ("abide run --cwd /usr/loca", "abide run --cwd /usr/local/"),
     ("abide run -- setsi", "abide run -- setsid "),
     ("abide --color=alw", "abide --color=always "),
+    ("abide signal WIN", "abide signal WINCH "),
+    ("abide signal SIGWIN", "abide signal SIGWINCH "),
+    ("abide result set suc", "abide result set success "),
 ];
 
 /// The key that takes back what was typed.
@@ -77,11 +80,17 @@ fn zsh_and_fish_complete_the_same_where_they_are_installed_and_all_scripts_ask_a
             b"PS1='ready> '; autoload -U compinit; compinit -u -D; source <(abide completions zsh)\r",
         );
         zsh.until("ready> ");
-        for (typed, completed) in [TYPED[0], TYPED[1], TYPED[2]] {
+        for (typed, completed) in [TYPED[0], TYPED[1], TYPED[2], TYPED[12], TYPED[14]] {
             zsh.type_in(format!("{typed}\t").as_bytes());
             zsh.until(completed.trim_end());
             zsh.type_in(CLEAR);
         }
+        // Words that nothing is said about stand alone.
+        zsh.type_in(b"abide --color \t\t");
+        zsh.until("never");
+        zsh.type_in(&[CLEAR, b"echo do''ne\r"].concat());
+        let behind = zsh.until("done");
+        assert!(!behind.lines().next().is_some_and(|line| line.contains("--")), "{behind:?}");
     }
     if is_installed("fish") {
         for (typed, completed) in [TYPED[0], TYPED[1], TYPED[2], TYPED[4]] {

@@ -11,6 +11,11 @@ pub struct Signal(pub i32);
 pub struct Errno(pub i32);
 
 impl Signal {
+    /// Every signal that has a name.
+    pub fn all() -> impl Iterator<Item = Self> {
+        SIGNALS.iter().map(|(number, _)| Self(*number))
+    }
+
     /// Its name alone, if it has one.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {

@@ -55,7 +55,8 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
         let by = format!("by pid {}", std::process::id());
         pen.add(truth.now().at, Body::Removing(Noted { text: by.clone() })).map_err(failed)?;
         if let Some(cgroup) = place::left_by(session) {
-            // One in which somebody lives on stays, and `doctor --fix` finds it once it is empty.
+            // One in which somebody lives on stays for good: once the session is gone, nobody can tell an empty one from
+            // that of a session of another home that is about to start.
             let _ = cgroup.remove();
         }
         dir.remove_bulk().map_err(failed)?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use abide_core::evidence::number::Signal;
 use abide_engine::Session;
 use clap::{Arg, Command, CommandFactory};
 
@@ -110,11 +111,13 @@ impl<'c> Walk<'c> {
         let fits = match (self.program, self.wants, inside) {
             (Some(0), _, _) => Fits::Commands,
             (Some(_), _, _) => Fits::Files,
-            (None, Some(flag), _) => self.values(flag),
-            (None, None, Some((flag, _))) => self.flag(flag).map_or(nothing(), |flag| self.values(flag)),
+            (None, Some(flag), _) => self.values(flag, begun),
+            (None, None, Some((flag, _))) => {
+                self.flag(flag).map_or(nothing(), |flag| self.values(flag, begun))
+            }
             (None, None, None) if word.starts_with('-') => Fits::Words(self.flags()),
             (None, None, None) if self.verb.has_subcommands() => Fits::Words(self.verbs()),
-            (None, None, None) => self.argument().map_or(nothing(), |argument| self.values(argument)),
+            (None, None, None) => self.argument().map_or(nothing(), |argument| self.values(argument, begun)),
         };
         Cursor { before, begun: begun.to_owned(), fits, home: self.home }
     }
@@ -142,7 +145,7 @@ impl<'c> Walk<'c> {
         arguments.get(self.positional).or(arguments.last().filter(often)).copied()
     }
 
-    fn values(&self, argument: &Arg) -> Fits {
+    fn values(&self, argument: &Arg, begun: &str) -> Fits {
         let named = argument.get_possible_values();
         if !named.is_empty() {
             let says = |value: &clap::builder::PossibleValue| value.get_help().map(ToString::to_string);
@@ -154,6 +157,8 @@ impl<'c> Walk<'c> {
         }
         match argument.get_value_names().and_then(<[_]>::first).map(AsRef::as_ref) {
             Some("ID") => Fits::Sessions { verb: self.verb.get_name().to_owned() },
+            Some("SIGNAL") => Fits::Words(signals(begun)),
+            Some("RESULT") => Fits::Words(results()),
             Some("DIR") => Fits::Directories,
             Some("FILE" | "PATH") => Fits::Files,
             Some(_) | None => nothing(),
@@ -163,6 +168,22 @@ impl<'c> Walk<'c> {
 
 const fn nothing() -> Fits {
     Fits::Words(Vec::new())
+}
+
+/// The names of signals, as they are begun: with `SIG` or without.
+fn signals(begun: &str) -> Vec<Candidate> {
+    let candidate = |signal: Signal| {
+        let name = signal.name()?;
+        let word = if begun.starts_with("SIG") { name } else { name.strip_prefix("SIG")? };
+        Some(Candidate { word: word.to_owned(), says: format!("signal {}", signal.0) })
+    };
+    Signal::all().filter_map(candidate).collect()
+}
+
+/// The words that stand for a result by themselves.
+fn results() -> Vec<Candidate> {
+    let words = [("success", "exit code 0"), ("failure", "exit code 1")];
+    words.map(|(word, says)| Candidate { word: word.to_owned(), says: says.to_owned() }).into()
 }
 
 /// The sessions that a verb takes: by name where they have one; by ID too once something is typed.

@@ -2,7 +2,7 @@
 # Completions of abide for zsh: source <(abide completions zsh), or as _abide in a directory of $fpath.
 # What fits at the cursor is abide's own answer; nothing is known here.
 _abide() {
-    local found line
+    local found line word says
     local -a candidates
     found=$("${${(Q)words[1]}/#\~/$HOME}" completions -- "${(@)words[2,CURRENT]}" 2>/dev/null) || return 1
     case $found in
@@ -12,7 +12,9 @@ _abide() {
         (:commands) _command_names -e ;;
         (*)
             for line in "${(@f)found}"; do
-                candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+                # Without a word about it there is nothing to show behind a colon.
+                word=${line%%$'\t'*} says=${line#*$'\t'}
+                candidates+=("${word//:/\\:}${says:+:$says}")
             done
             _describe abide candidates
             ;;
