@@ -6,8 +6,10 @@ use crate::screen::{Screen, Size};
 
 /// Lines of scrollback that are kept, and given to the terminal when it shows the session for the first time.
 const SCROLLBACK: usize = 1_000;
-/// What is the caller's own is put aside: titles, and the flags of the keyboard.
-const BEGIN: &[u8] = b"\x1b[22;0t\x1b[>0u";
+/// What is the caller's own is put aside: titles, the flags of the keyboard, and whether it joins emoji, which we do.
+const BEGIN: &[u8] = b"\x1b[22;0t\x1b[>0u\x1b[?2027s\x1b[?2027h";
+/// What no screen undoes: how the terminal itself joined emoji.
+const BACK: &[u8] = b"\x1b[?2027r";
 /// What the screen does not know, and some terminals do; then to the end, so that what is shown stays.
 const END: &[u8] = b"\x1b[?1047l\x1b[?47l\x1b[?2048l\x1b[?2026l\x1b[999;1H\r\n";
 
@@ -127,7 +129,7 @@ impl Pane {
             return Vec::new();
         }
         self.showing = Showing::Nothing;
-        let undone = [self.terminal.reset_modes().as_slice(), END].concat();
+        let undone = [self.terminal.reset_modes().as_slice(), BACK, END].concat();
         self.write(undone)
     }
 
@@ -152,7 +154,7 @@ impl Pane {
     fn enter(&mut self, showing: Showing, picture: &[u8]) -> Vec<u8> {
         let undone = match self.showing {
             Showing::Nothing => Vec::new(),
-            Showing::Whole | Showing::Clipped => self.terminal.reset_modes(),
+            Showing::Whole | Showing::Clipped => [self.terminal.reset_modes().as_slice(), BACK].concat(),
         };
         self.showing = showing;
         self.stale = true;

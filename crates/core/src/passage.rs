@@ -172,7 +172,7 @@ fn is_question(within: Within, sequence: &[u8]) -> bool {
     }
 }
 
-/// DA, DSR, DECRQM, XTVERSION, the kitty keyboard's flags, window reports.
+/// DA, DSR, DECRQM, XTVERSION, XTQMODKEYS, the kitty keyboard's flags, window reports.
 fn control_asks(body: &[u8]) -> bool {
     let Some((&last, parameters)) = body.split_last() else {
         return false;
@@ -182,7 +182,7 @@ fn control_asks(body: &[u8]) -> bool {
         b'n' => !parameters.starts_with(b">"),
         b'p' => parameters.ends_with(b"$"),
         b'q' => parameters.starts_with(b">"),
-        b'u' => parameters.starts_with(b"?"),
+        b'u' | b'm' => parameters.starts_with(b"?"),
         b't' => {
             let first = parameters.split(|&b| b == b';').next().unwrap_or_default();
             matches!(first, b"11" | b"13" | b"14" | b"15" | b"16" | b"18" | b"19" | b"20" | b"21")
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn questions_do_not_pass_and_everything_around_them_does() {
-        let questions: [&[u8]; 18] = [
+        let questions: [&[u8]; 19] = [
             b"\x1b[c",
             b"\x1b[0c",
             b"\x1b[>c",
@@ -230,6 +230,7 @@ mod tests {
             b"\x1b[?2026$p",
             b"\x1b[>q",
             b"\x1b[?u",
+            b"\x1b[?4m",
             b"\x1b[18t",
             b"\x1b]11;?\x07",
             b"\x1b]10;?\x1b\\",

@@ -7,11 +7,12 @@
 //! `input_modes()`, `title()`, `scrollback()`; `watch()`, `note()`, `look()` and `gone()` tell what changes; `dump()` are the bytes that bring a terminal to this screen,
 //! `clipped()` those for one of another size, `reset_modes()` those that undo what the program set on it; `freeze()` and `thaw()` are the keyframe.
 //!
-//! Columns are counted as wcwidth counts them, character by character; see `act/print.rs`.
+//! Columns are counted as wcwidth counts them, but an emoji of several characters is one picture; see `cluster.rs`.
 
 mod act;
 pub(crate) mod bytes;
 mod clip;
+mod cluster;
 mod cursor;
 mod dump;
 mod freeze;

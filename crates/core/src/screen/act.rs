@@ -31,7 +31,7 @@ impl Actor for Term {
 
     #[inline]
     fn control(&mut self, byte: u8, end: usize) {
-        self.last.joining = false;
+        self.last.end = None;
         match byte {
             0x07 => self.tell(end, Told::Bell),
             0x08 => {
@@ -50,14 +50,14 @@ impl Actor for Term {
                 self.cursor.col = 0;
                 self.cursor.pending = false;
             }
-            0x0E => self.cursor.shifted = true,
-            0x0F => self.cursor.shifted = false,
+            0x0E => self.cursor.shift_to(1),
+            0x0F => self.cursor.shift_to(0),
             _ => {}
         }
     }
 
-    fn escape(&mut self, before: &[u8], last: u8, _end: usize) {
-        self.last.joining = false;
+    fn escape(&mut self, before: &[u8], last: u8, end: usize) {
+        self.last.end = None;
         match (before, last) {
             (b"", b'7') => self.save_cursor(),
             (b"", b'8') => self.restore_cursor(),
@@ -77,8 +77,15 @@ impl Actor for Term {
             }
             (b"", b'H') => self.tabs.put(self.cursor.col, true),
             (b"", b'c') => self.reset(),
+            (b"", b'n') => self.cursor.shift_to(2),
+            (b"", b'o') => self.cursor.shift_to(3),
+            (b"", b'N') => self.cursor.single = 2,
+            (b"", b'O') => self.cursor.single = 3,
+            (b"", b'Z') => self.answer_attributes(end),
             (b"(", set) => self.cursor.sets[0] = Charset::from_byte(set),
             (b")", set) => self.cursor.sets[1] = Charset::from_byte(set),
+            (b"*", set) => self.cursor.sets[2] = Charset::from_byte(set),
+            (b"+", set) => self.cursor.sets[3] = Charset::from_byte(set),
             (b"#", b'8') => self.align(),
             _ => {}
         }
@@ -86,7 +93,7 @@ impl Actor for Term {
 
     #[inline]
     fn csi(&mut self, params: &Params, last: u8, end: usize) {
-        self.last.joining = false;
+        self.last.end = None;
         self.control_sequence(params, last, end);
     }
 

@@ -8,8 +8,7 @@ use super::modes::{Mode, Mouse, MouseEncoding};
 use super::{Screen, Size};
 
 /// Nothing wraps, scrolls or is pushed aside while it is drawn, and nothing is seen before all of it is.
-const BEGIN: &str =
-    "\x1b[?2026h\x1b[?25l\x1b[?7l\x1b[?6l\x1b[4l\x1b[20l\x1b[r\x1b(B\x1b)B\x0f\x1b[0m\x1b]8;;\x1b\\";
+const BEGIN: &str = "\x1b[?2026h\x1b[?25l\x1b[?7l\x1b[?6l\x1b[4l\x1b[20l\x1b[r\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[0m\x1b]8;;\x1b\\";
 
 impl Screen {
     /// Bytes that show this screen on a terminal of another size, and leave keys and mouse as the program wants them.
@@ -49,20 +48,7 @@ impl Screen {
 impl Painter {
     /// What of a row fits into so many columns; a wide character that would stick out is left out.
     fn beginning(&mut self, row: &Row, cols: usize) {
-        let used = row.used();
-        let mut joiner = false;
-        for col in 0..used.min(cols) {
-            let cell = row.cell(col);
-            if cell.is_tail() || (cell.is_wide() && col + 2 > cols) {
-                continue;
-            }
-            if joiner && cell.is_wide() {
-                // Any sequence keeps it from joining the character before it.
-                self.say("\x1b(B");
-            }
-            self.cell(row, &cell);
-            joiner = row.extra(&cell).is_some_and(|extra| extra.marks.ends_with('\u{200D}'));
-        }
+        self.cells(row, row.used().min(cols), cols);
         self.plain();
     }
 
@@ -87,7 +73,13 @@ impl Painter {
 /// Modes that say how the program draws: we draw.
 const fn is_for_drawing(mode: Mode) -> bool {
     match mode {
-        Mode::AutoWrap | Mode::Insert | Mode::Synchronized | Mode::CursorVisible | Mode::NewLine => true,
+        Mode::AutoWrap
+        | Mode::Insert
+        | Mode::Synchronized
+        | Mode::CursorVisible
+        | Mode::NewLine
+        | Mode::ColumnChange
+        | Mode::Clusters => true,
         Mode::AppCursor
         | Mode::ReverseVideo
         | Mode::CursorBlinks

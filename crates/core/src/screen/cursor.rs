@@ -62,15 +62,33 @@ pub(crate) struct Cursor {
     /// Rows are counted from the top margin, and the margins hold the cursor.
     pub origin: bool,
     pub pen: Pen,
-    /// G0 and G1.
-    pub sets: [Charset; 2],
-    /// Which of the two is in use.
-    pub shifted: bool,
+    /// G0 to G3.
+    pub sets: [Charset; 4],
+    /// Which of them is in use.
+    pub shift: u8,
+    /// Which one is in use for the next character only; 0 for none.
+    pub single: u8,
 }
 
 impl Cursor {
+    /// The set that the next character is of.
+    #[inline]
     pub(crate) const fn charset(&self) -> Charset {
-        self.sets[self.shifted as usize]
+        self.sets[if self.single > 0 { self.single } else { self.shift } as usize & 3]
+    }
+
+    /// The same, when that character has come.
+    #[inline]
+    pub(crate) const fn take_charset(&mut self) -> Charset {
+        let set = self.charset();
+        self.single = 0;
+        set
+    }
+
+    /// Puts a set into use, until another is.
+    pub(crate) const fn shift_to(&mut self, shift: u8) {
+        self.shift = shift;
+        self.single = 0;
     }
 }
 

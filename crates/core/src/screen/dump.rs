@@ -1,10 +1,12 @@
 //! Dump: a screen as the bytes that bring a fresh terminal of the same size to it, and those that undo its modes.
-//! Not carried over: the last printed character (for REP), tab stops beyond the last column, the view that a
-//! synchronized update holds back (the live one is drawn, and the update goes on).
+//! Not carried over: the last printed character (for REP, and for what would join it), tab stops beyond the last
+//! column, the view that a synchronized update holds back (the live one is drawn, and the update goes on). Behind a
+//! character that some terminals give other columns than we do, it says where it goes on.
 
 use super::LONGEST_SIDE;
 use super::Screen;
 use super::act::sgr_text;
+use super::cluster::{columns, joins, may_join, width};
 use super::cursor::{Charset, Cursor, Pen, Tabs};
 use super::grid::cell::{Cell, Extra, Link, Style};
 use super::grid::row::Row;
@@ -15,8 +17,7 @@ use super::term::Term;
 use super::title::Names;
 
 /// To a known beginning: soft reset, then what that leaves to taste; an empty screen.
-const BEGIN: &str =
-    "\x1b[!p\x1b[?6l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b(B\x1b)B\x0f\x1b[0m\x1b]8;;\x1b\\\x1b[H\x1b[2J";
+const BEGIN: &str = "\x1b[!p\x1b[?6l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[0m\x1b]8;;\x1b\\\x1b[H\x1b[2J";
 const CLEAR: &str = "\x1b[0m\x1b[H\x1b[2J";
 /// A wide blank: in the last column it must wrap. A sequence before it keeps it from joining the character there.
 const WIDE_BLANK: &str = "\x1b(B\u{3000}\r\x1b[0m\x1b[K";
@@ -71,7 +72,8 @@ impl Screen {
             painter.say("\x1b[?1049l");
         }
         painter.pop_keys(&term.modes.keys[0]);
-        for mode in Mode::ALL {
+        // Terminals begin with different ones of the clusters' mode: it is left alone unless the program touched it.
+        for mode in Mode::ALL.iter().filter(|mode| **mode != Mode::Clusters || !term.modes.has(**mode)) {
             painter.switch(*mode, Switches::default().has(*mode));
         }
         for number in
@@ -81,7 +83,7 @@ impl Screen {
                 painter.say(&format!("\x1b[?{number}l"));
             }
         }
-        painter.say("\x1b[>4m\x1b[0 q\x1b[?6l\x1b[r\x1b(B\x1b)B\x0f\x1b[0m\x1b]8;;\x1b\\");
+        painter.say("\x1b[>4m\x1b[0 q\x1b[?6l\x1b[r\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[0m\x1b]8;;\x1b\\");
         if term.palette.changed().len() > 0 {
             painter.say("\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\");
         }
@@ -159,7 +161,7 @@ impl Painter {
 
     /// Back to the plain beginning after a cursor has been set up.
     fn fresh_page(&mut self) {
-        self.say("\x1b[?6l\x1b(B\x1b)B\x0f");
+        self.say("\x1b[?6l\x1b(B\x1b)B\x1b*B\x1b+B\x0f");
         self.say(CLEAR);
         self.pen = Pen::default();
     }
@@ -198,28 +200,45 @@ impl Painter {
             (false, _) => row.used(),
             (true, short) => cols - usize::from(short),
         };
-        let mut joiner = false;
+        self.cells(row, len, cols);
+    }
+
+    /// The first `len` cells of a row, on a terminal of so many columns; a wide one that would stick out is left out.
+    pub(super) fn cells(&mut self, row: &Row, len: usize, cols: usize) {
+        let mut end = None;
         for col in 0..len {
             let cell = row.cell(col);
-            if cell.is_tail() {
+            if cell.is_tail() || (cell.is_wide() && col + 2 > len) {
                 continue;
             }
-            if joiner && cell.is_wide() {
+            if end.is_some_and(|end| may_join(end, cell.ch)) {
                 // Any sequence keeps it from joining the character before it.
                 self.say("\x1b(B");
             }
             self.cell(row, &cell);
-            joiner = row.extra(&cell).is_some_and(|extra| extra.marks.ends_with('\u{200D}'));
+            let next = col + 1 + usize::from(cell.is_wide());
+            let marks = row.extra(&cell).map_or("", |extra| &extra.marks);
+            end = marks.chars().last().or(Some(cell.ch));
+            if !marks.is_empty() && next < cols && by_characters(cell.ch, marks) != Some(next - col) {
+                self.say(&format!("\x1b[{}G", next + 1));
+                end = None;
+            }
         }
     }
 
-    pub(super) fn cell(&mut self, row: &Row, cell: &Cell) {
+    fn cell(&mut self, row: &Row, cell: &Cell) {
         let none = Extra::default();
         let extra = row.extra(cell).unwrap_or(&none);
         let style = Style { attrs: cell.style.attrs.of_pen(), ..cell.style };
         self.ink(&Pen { style, underline: extra.underline }, extra.link.as_deref());
-        self.out.extend_from_slice(cell.ch.encode_utf8(&mut [0; 4]).as_bytes());
-        self.say(&extra.marks);
+        let mut text = cell.ch.to_string();
+        text.push_str(&extra.marks);
+        let plain = extra.marks.is_empty() || as_cluster(&text) == Some(1 + usize::from(cell.is_wide()));
+        if plain {
+            self.say(&text);
+        } else {
+            self.say(&format!("\x1b[?2027l{text}\x1b[?2027h"));
+        }
     }
 
     fn ink(&mut self, pen: &Pen, link: Option<&Link>) {
@@ -257,14 +276,13 @@ impl Painter {
             self.cell(row, &row.cell(col));
         }
         self.ink(&cursor.pen, None);
-        for (opening, set) in [('(', cursor.sets[0]), (')', cursor.sets[1])] {
+        for (opening, set) in ['(', ')', '*', '+'].into_iter().zip(cursor.sets) {
             if set != Charset::Ascii {
                 self.say(&format!("\x1b{opening}{}", char::from(set.byte())));
             }
         }
-        if cursor.shifted {
-            self.say("\x0e");
-        }
+        self.say(["", "\x0e", "\x1bn", "\x1bo"][usize::from(cursor.shift)]);
+        self.say(["", "", "\x1bN", "\x1bO"][usize::from(cursor.single)]);
     }
 
     fn keys(&mut self, keys: &KeyFlags) {
@@ -330,15 +348,28 @@ impl Painter {
 /// Whether a mode would spoil what is written after it.
 const fn is_late(mode: Mode) -> bool {
     match mode {
-        Mode::Insert | Mode::AutoWrap | Mode::NewLine | Mode::Synchronized => true,
+        Mode::Insert | Mode::AutoWrap | Mode::NewLine | Mode::Synchronized | Mode::Clusters => true,
         Mode::AppCursor
         | Mode::ReverseVideo
         | Mode::CursorBlinks
         | Mode::CursorVisible
+        | Mode::ColumnChange
         | Mode::AppKeypad
         | Mode::Focus
         | Mode::AlternateScroll
         | Mode::BracketedPaste
         | Mode::ColorScheme => false,
     }
+}
+
+/// How many columns a character and its marks take where each counts for itself.
+fn by_characters(ch: char, marks: &str) -> Option<usize> {
+    std::iter::once(ch).chain(marks.chars()).map(width).sum()
+}
+
+/// How many columns a text takes as one picture; `None` if it is not one.
+fn as_cluster(text: &str) -> Option<usize> {
+    let mut marks = text.char_indices().skip(1);
+    let one = marks.all(|(at, mark)| width(mark) == Some(0) || joins(&text[..at], mark));
+    one.then(|| columns(text))
 }

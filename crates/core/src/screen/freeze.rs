@@ -19,7 +19,7 @@ use super::title::{Names, Titles};
 use super::{LONGEST_SIDE, Screen, Size};
 
 /// Goes up when the order or meaning of a part changes; other versions are refused, and replayed instead.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 impl Screen {
     /// The keyframe of this screen.
@@ -48,7 +48,7 @@ impl Screen {
         }
         put_link(&mut out, term.link.as_deref());
         put_number(&mut out, term.last.ch.map_or(0, u64::from));
-        out.push(u8::from(term.last.joining));
+        put_number(&mut out, term.last.end.map_or(0, u64::from));
         put_hold(&mut out, term.hold.as_deref());
         put_bytes(&mut out, &self.parser.unfinished());
         out
@@ -156,7 +156,8 @@ fn take_pages(reader: &mut Reader<'_>, size: Size) -> Option<Pages> {
 fn put_cursor(out: &mut Vec<u8>, cursor: &Cursor) {
     put_number(out, cursor.row as u64);
     put_number(out, cursor.col as u64);
-    out.extend([cursor.pending, cursor.origin, cursor.shifted].map(u8::from));
+    out.extend([cursor.pending, cursor.origin].map(u8::from));
+    out.extend([cursor.shift, cursor.single]);
     put_color(out, cursor.pen.style.fg);
     put_color(out, cursor.pen.style.bg);
     put_color(out, cursor.pen.underline);
@@ -167,14 +168,19 @@ fn put_cursor(out: &mut Vec<u8>, cursor: &Cursor) {
 fn take_cursor(reader: &mut Reader<'_>, size: Size) -> Option<Cursor> {
     let row = usize::from(reader.small(size.rows - 1)?);
     let col = usize::from(reader.small(size.cols - 1)?);
-    let (pending, origin, shifted) = (reader.flag()?, reader.flag()?, reader.flag()?);
+    let (pending, origin) = (reader.flag()?, reader.flag()?);
+    let shift = reader.byte().filter(|shift| *shift < 4)?;
+    let single = reader.byte().filter(|single| [0, 2, 3].contains(single))?;
     let (fg, bg, underline) = (reader.color()?, reader.color()?, reader.color()?);
     let attrs = Attrs::from_bits(u16::from_le_bytes(reader.take(2)?.try_into().ok()?))?;
-    let sets = [Charset::from_byte(reader.byte()?), Charset::from_byte(reader.byte()?)];
+    let mut sets = [Charset::Ascii; 4];
+    for set in &mut sets {
+        *set = Charset::from_byte(reader.byte()?);
+    }
     let last_col = col + 1 == usize::from(size.cols);
     let sound = attrs == attrs.of_pen() && (last_col || !pending);
     let pen = Pen { style: Style { fg, bg, attrs }, underline };
-    sound.then_some(Cursor { row, col, pending, origin, pen, sets, shifted })
+    sound.then_some(Cursor { row, col, pending, origin, pen, sets, shift, single })
 }
 
 fn take_region(reader: &mut Reader<'_>, size: Size, cursor: &Cursor) -> Option<Region> {
@@ -249,11 +255,11 @@ fn take_link(reader: &mut Reader<'_>) -> Option<Option<Arc<Link>>> {
 }
 
 fn take_last(reader: &mut Reader<'_>) -> Option<Last> {
-    let ch = match u32::try_from(reader.number()?).ok()? {
-        0 => None,
-        code => Some(char::from_u32(code).filter(|ch| !ch.is_control())?),
+    let mut take = || match u32::try_from(reader.number()?).ok()? {
+        0 => Some(None),
+        code => Some(Some(char::from_u32(code).filter(|ch| !ch.is_control())?)),
     };
-    Some(Last { ch, joining: reader.flag()? })
+    Some(Last { ch: take()?, end: take()? })
 }
 
 fn put_hold(out: &mut Vec<u8>, hold: Option<&Hold>) {

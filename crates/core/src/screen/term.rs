@@ -60,8 +60,8 @@ pub(crate) struct Outbox {
 pub(crate) struct Last {
     /// What REP repeats.
     pub ch: Option<char>,
-    /// A joiner, with nothing between it and what comes now.
-    pub joining: bool,
+    /// The last character, marks included, if nothing came between it and what comes now.
+    pub end: Option<char>,
 }
 
 #[derive(Debug, Clone)]
@@ -316,7 +316,7 @@ impl Term {
         }
         let unseen = self.rewraps();
         // Whatever stands before the cursor now need not be what would be joined.
-        self.last.joining = false;
+        self.last.end = None;
         // What was held is of another size; the program draws anew.
         self.hold = None;
         let Pages { main, alt, history, alternate } = &mut self.pages;

@@ -32,6 +32,7 @@ pub(crate) fn piece() -> impl Strategy<Value = Vec<u8>> {
         8 => "[ -~]{0,30}".prop_map(text),
         4 => proptest::collection::vec(proptest::sample::select(vec![
             "漢", "字", "é", "e\u{301}", "\u{301}", "👨\u{200d}👩\u{200d}👧", "❤\u{fe0f}", "─", "ﾞ", "\u{200d}", "😀", "한",
+            "\u{fe0f}", "👍🏽", "🏽", "🇩", "♂", "☝", "👩",
         ]), 1..8).prop_map(move |list| text(list.concat())),
         6 => "[\\x00-\\x1f]{1,3}".prop_map(text),
         3 => "(\r\n){1,4}".prop_map(text),
@@ -39,8 +40,8 @@ pub(crate) fn piece() -> impl Strategy<Value = Vec<u8>> {
         4 => sgr().prop_map(move |sgr| text(format!("\x1b[{sgr}m"))),
         5 => (mode(), "[hl]").prop_map(move |(mode, last)| text(format!("\x1b[{mode}{last}"))),
         2 => (numbers(), "[<=>?]", "[cmnqu]").prop_map(move |(n, mark, last)| text(format!("\x1b[{mark}{n}{last}"))),
-        2 => "\x1b[78=>DEMHc]".prop_map(text),
-        1 => "\x1b[()][0AB]".prop_map(text),
+        2 => "\x1b[78=>DEMHcnoNO]".prop_map(text),
+        1 => "\x1b[()*+][0AB]".prop_map(text),
         1 => Just(b"\x1b#8".to_vec()),
         1 => (0..=6_u8).prop_map(move |style| text(format!("\x1b[{style} q"))),
         2 => osc().prop_map(move |osc| text(format!("\x1b]{osc}\x1b\\"))),
@@ -54,9 +55,9 @@ pub(crate) fn piece() -> impl Strategy<Value = Vec<u8>> {
 
 fn mode() -> impl Strategy<Value = String> {
     proptest::sample::select(vec![
-        "4", "20", "?1", "?5", "?6", "?7", "?9", "?12", "?25", "?47", "?66", "?1000", "?1002", "?1003",
-        "?1004", "?1005", "?1006", "?1007", "?1015", "?1016", "?1047", "?1048", "?1049", "?2004", "?2026",
-        "?2031",
+        "4", "20", "?1", "?3", "?5", "?6", "?7", "?9", "?12", "?25", "?40", "?47", "?66", "?1000", "?1002",
+        "?1003", "?1004", "?1005", "?1006", "?1007", "?1015", "?1016", "?1047", "?1048", "?1049", "?2004",
+        "?2026", "?2027", "?2031",
     ])
     .prop_map(str::to_owned)
 }

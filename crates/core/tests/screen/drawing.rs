@@ -33,7 +33,12 @@ fn text_wraps_only_when_another_character_comes() {
         (4, 3, "abcd\re", &["ebcd"]),
         (4, 3, "abcd\x08e", &["abed"]),
         (4, 3, "abcd\te", &["abcd", "e"]),
-        (4, 3, "abcd\x1b[Ke", &["abce"]),
+        (4, 3, "abcd\x1b[Ke", &["abcd", "e"]),
+        (4, 3, "abcd\x1b[Je", &["abcd", "e"]),
+        (4, 3, "abcd\x1b[1Ke", &["   e"]),
+        (4, 3, "abcd\x1b[Xe", &["abce"]),
+        (4, 3, "abcd\x1b[Pe", &["abce"]),
+        (4, 3, "abcd\x1b[De", &["abed"]),
         (4, 3, "abcd\x1b[Ce", &["abce"]),
         (4, 3, "abcd\x1b[me", &["abcd", "e"]),
         (4, 3, "\x1b[?7labcdef", &["abcf"]),
@@ -78,6 +83,7 @@ fn tab_stops_are_every_eighth_column_until_changed() {
         (40, 2, "\x1b[4G\x1bH\r\t", (0, 3)),
         (40, 2, "\x1b[9G\x1b[g\r\t", (0, 16)),
         (40, 2, "\x1b[3g\t", (0, 39)),
+        (40, 2, "\x1b[4G\x1bH\x1b[3g\x1b[?5W\r\t", (0, 8)),
     ]);
 }
 
@@ -90,6 +96,7 @@ fn erasing_blanks_what_it_names_and_nothing_else() {
         (5, 3, "abcde\r\nfghij\r\nklmno\x1b[2;3H\x1b[J", &["abcde", "fg"]),
         (5, 3, "abcde\r\nfghij\r\nklmno\x1b[2;3H\x1b[1J", &["", "   ij", "klmno"]),
         (5, 3, "abcde\r\nfghij\r\nklmno\x1b[2J", &[]),
+        (5, 3, "abcde\r\nfghij\x1b[1;5HX\x1b[J", &["abcdX"]),
         (5, 3, "abcde\x1b[2G\x1b[2X", &["a  de"]),
         (5, 3, "abcde\x1b[2G\x1b[2P", &["ade"]),
         (5, 3, "abcde\x1b[2G\x1b[2@", &["a  bc"]),
@@ -156,13 +163,81 @@ fn marks_join_the_character_before_them() {
     ]);
     check_cursor(&[
         (9, 2, "e\u{301}", (0, 1)),
-        (9, 2, "👨\u{200d}👩\u{200d}👧", (0, 2)),
-        (9, 2, "👍🏽", (0, 4)),
-        (9, 2, "🇩🇪", (0, 2)),
-        (9, 2, "❤\u{fe0f}", (0, 1)),
         (9, 2, "a\u{ad}b", (0, 3)),
         (9, 2, "\u{1112}\u{1161}\u{11ab}", (0, 2)),
     ]);
+}
+
+/// The text of each cell with its width.
+fn cells(stream: &str) -> Vec<(String, u8)> {
+    let screen = fed(20, 1, stream);
+    screen.view().cells(0).map(|cell| (format!("{}{}", cell.ch, cell.marks), cell.width)).collect()
+}
+
+#[test]
+fn what_unicode_shows_as_one_picture_is_one_cell_of_two_columns() {
+    for cluster in [
+        "👨\u{200d}👩\u{200d}👧",
+        "👍🏽",
+        "☝🏽",
+        "👩🏽\u{200d}🚀",
+        "🏃\u{200d}♂\u{fe0f}",
+        "🏃🏿\u{200d}♀\u{fe0f}",
+        "❤\u{fe0f}",
+        "❤\u{fe0f}\u{200d}🔥",
+        "👁\u{fe0f}\u{200d}🗨\u{fe0f}",
+        "⚠\u{fe0f}",
+        "1\u{fe0f}\u{20e3}",
+        "🇩🇪",
+        "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+    ] {
+        let alone = (cluster.to_owned(), 2);
+        let x = ("x".to_owned(), 1);
+        assert_eq!(
+            cells(&format!("x{cluster}x{cluster}")),
+            [x.clone(), alone.clone(), x, alone],
+            "{cluster}"
+        );
+    }
+}
+
+#[test]
+fn only_pictures_are_joined_and_only_when_nothing_came_between() {
+    for (stream, expected) in [
+        ("🇩🇪🇫🇷🇮", &[("🇩🇪", 2), ("🇫🇷", 2), ("🇮", 1)][..]),
+        ("🇩\x1b[m🇪", &[("🇩", 1), ("🇪", 1)]),
+        ("👍\x1b[m🏽", &[("👍", 2), ("🏽", 2)]),
+        ("a🏽", &[("a", 1), ("🏽", 2)]),
+        ("a\u{200d}b", &[("a\u{200d}", 1), ("b", 1)]),
+        ("漢\u{200d}字", &[("漢\u{200d}", 2), ("字", 2)]),
+        ("क्ष", &[("क्", 1), ("ष", 1)]),
+        ("❤\x1b[m\u{fe0f}x", &[("❤\u{fe0f}", 1), ("x", 1)]),
+        ("a\u{fe0f}x", &[("a\u{fe0f}", 1), ("x", 1)]),
+        ("⌚\u{fe0e}x", &[("⌚\u{fe0e}", 2), ("x", 1)]),
+        ("\x1b[?2027l🇩🇪", &[("🇩", 1), ("🇪", 1)]),
+        ("\x1b[?2027l👍🏽", &[("👍", 2), ("🏽", 2)]),
+        ("\x1b[?2027l👨\u{200d}👩", &[("👨\u{200d}", 2), ("👩", 2)]),
+        ("\x1b[?2027l❤\u{fe0f}x", &[("❤\u{fe0f}", 1), ("x", 1)]),
+        ("\x1b[?2027l\x1b[?2027h🇩🇪", &[("🇩🇪", 2)]),
+    ] {
+        let expected: Vec<(String, u8)> =
+            expected.iter().map(|(text, width)| ((*text).to_owned(), *width)).collect();
+        assert_eq!(cells(stream), expected, "{}", stream.escape_debug());
+    }
+}
+
+#[test]
+fn a_picture_that_grows_pushes_nothing_aside_and_needs_room() {
+    check(&[
+        (6, 2, "abcdef\r❤\u{fe0f}", &["❤\u{fe0f}cdef"]),
+        (6, 2, "ab漢ef\x1b[2G❤\u{fe0f}", &["a❤\u{fe0f} ef"]),
+        (6, 2, "abcdef\r\x1b[4h❤\u{fe0f}", &["❤\u{fe0f}abcd"]),
+        (3, 2, "ab❤\u{fe0f}c", &["ab❤\u{fe0f}", "c"]),
+        (3, 2, "ab🇩🇪", &["ab🇩", "🇪"]),
+        (3, 2, "a🇩🇪b", &["a🇩🇪", "b"]),
+        (3, 2, "ab☝🏽", &["ab☝", "🏽"]),
+    ]);
+    check_cursor(&[(3, 2, "ab❤\u{fe0f}", (0, 2)), (3, 2, "a❤\u{fe0f}", (0, 2)), (9, 2, "❤\u{fe0f}", (0, 2))]);
 }
 
 #[test]
@@ -187,6 +262,14 @@ fn line_drawing_characters_stand_for_small_letters() {
         (6, 1, "\x1b)0a\x0eqx\x0fq", &["a─│q"]),
         (6, 1, "\x1b(A#", &["£"]),
         (6, 1, "\x1b(0\x1b7\x1b(B\x1b8q", &["─"]),
+        (6, 1, "\x1b*0\x1bnqq\x0fq", &["──q"]),
+        (6, 1, "\x1b+0\x1boq\x1b(B\x0fq", &["─q"]),
+        (6, 1, "\x1b*0\x1bNqq", &["─q"]),
+        (6, 1, "\x1b+0\x1bOq\x1bOqq", &["──q"]),
+        (6, 1, "\x1b*0\x1bN漢q", &["漢q"]),
+        (6, 1, "\x1b*0\x1bN\x1b7q\x1b8q", &["─"]),
+        (6, 1, "\x1b*0\x1bN\x0fq", &["q"]),
+        (6, 1, "\x1b)0\x0e\x1b[!pq", &["q"]),
     ]);
 }
 
@@ -212,9 +295,22 @@ fn sequences_that_nobody_knows_leave_no_trace() {
         (9, 1, "a\x1b]0;x\x1b[1mb", &["ab"]),
         (9, 1, "\x1b[3\rCb", &["   b"]),
         (9, 2, "a\x1b#8\x1bcb", &["b"]),
+        (9, 1, "a\u{9b}1mb\u{85}c", &["a1mbc"]),
+        (9, 1, "a\x1b[?1001sb\x1b[?1001rc", &["abc"]),
+        (9, 1, "a\x1b[1;2;3'zb\x1b[1\"qc", &["abc"]),
     ]);
     let long = format!("a\x1b[{}mb\x1bP{}\x1b\\c", "1;".repeat(5000), "x".repeat(100_000));
     check(&[(9, 1, &long, &["abc"])]);
+}
+
+#[test]
+fn another_count_of_columns_clears_the_screen_only_where_it_is_allowed() {
+    check(&[
+        (9, 3, "a\r\nb\x1b[?3hc", &["a", "bc"]),
+        (9, 3, "a\r\nb\x1b[?40h\x1b[?3hc", &["c"]),
+        (9, 3, "a\r\nb\x1b[?40h\x1b[2;3r\x1b[?3lc\r\n\n\nd", &["", "", "d"]),
+        (9, 3, "a\r\nb\x1b[?40h\x1b[?40l\x1b[?3lc", &["a", "bc"]),
+    ]);
 }
 
 #[test]

@@ -23,8 +23,9 @@ fn answers(stream: &str) -> Vec<String> {
 #[test]
 fn questions_are_answered() {
     for (question, answer) in [
-        ("\x1b[c", "\x1b[?62;22c"),
-        ("\x1b[0c", "\x1b[?62;22c"),
+        ("\x1b[c", "\x1b[?62;22;52c"),
+        ("\x1b[0c", "\x1b[?62;22;52c"),
+        ("\x1bZ", "\x1b[?62;22;52c"),
         ("\x1b[>c", "\x1b[>1;3000;0c"),
         ("\x1b[=c", "\x1bP!|00000000\x1b\\"),
         ("\x1b[5n", "\x1b[0n"),
@@ -37,6 +38,11 @@ fn questions_are_answered() {
         ("\x1b[?25$p", "\x1b[?25;1$y"),
         ("\x1b[?25l\x1b[?25$p", "\x1b[?25;2$y"),
         ("\x1b[?2026$p", "\x1b[?2026;2$y"),
+        ("\x1b[?2027$p", "\x1b[?2027;1$y"),
+        ("\x1b[?2027l\x1b[?2027$p", "\x1b[?2027;2$y"),
+        ("\x1b[?69$p", "\x1b[?69;0$y"),
+        ("\x1b[?4m", "\x1b[>4;0m"),
+        ("\x1b[>4;2m\x1b[?4m", "\x1b[>4;2m"),
         ("\x1b[?1006h\x1b[?1006$p", "\x1b[?1006;1$y"),
         ("\x1b[?1049$p", "\x1b[?1049;2$y"),
         ("\x1b[?9999$p", "\x1b[?9999;0$y"),
@@ -55,11 +61,17 @@ fn questions_are_answered() {
         ("\x1b[4 q\x1bP$q q\x1b\\", "\x1bP1$r4 q\x1b\\"),
         ("\x1bP$qz\x1b\\", "\x1bP0$r\x1b\\"),
         ("\x1bP+q436f\x1b\\", "\x1bP1+r436f=323536\x1b\\"),
+        ("\x1bP+q536D756C78\x1b\\", "\x1bP1+r536D756C78=1B5B343A25703125646D\x1b\\"),
+        ("\x1bP+q5463\x1b\\", "\x1bP1+r5463\x1b\\"),
         ("\x1bP+q4142\x1b\\", "\x1bP0+r4142\x1b\\"),
     ] {
         assert_eq!(answers(question), [answer], "{}", question.escape_debug());
     }
     assert!(answers("\x1b[>q")[0].starts_with("\x1bP>|abide("));
+    // Nobody has a printer, a locator or a window, and nobody says so.
+    for silent in ["\x1b[?4;1m", "\x1b[?15n", "\x1b[21t", "\x05", "\x1b[1c", "\x1b[>1q", "\x1b]17;?\x07"] {
+        assert_eq!(answers(silent), [""; 0], "{}", silent.escape_debug());
+    }
 }
 
 #[test]
@@ -83,6 +95,7 @@ fn notices_carry_what_the_program_told() {
         ("9;4;1;42", Told::Progress(Progress::At(42))),
         ("9;4;0", Told::Progress(Progress::Gone)),
         ("9;4;3", Told::Progress(Progress::Unclear)),
+        ("9;4 of 5", Told::Notification { title: text(""), body: text("4 of 5") }),
         ("777;notify;a;b", Told::Notification { title: text("a"), body: text("b") }),
         ("52;c;?", Told::Clipboard { selection: text("c"), base64: None }),
         ("133;A;k=s", Told::Mark(ShellMark::PromptStart)),
@@ -96,6 +109,14 @@ fn notices_carry_what_the_program_told() {
             .map(|notice| notice.what)
             .collect();
         assert_eq!(told, [expected], "{osc}");
+    }
+}
+
+#[test]
+fn commands_of_other_terminals_are_no_notifications() {
+    for osc in ["9;9;/tmp", "9;1;100", "9;12", "1337;File=inline=1:AAAA", "99;;hello", "633;A", "66;w=2;x"] {
+        assert_eq!(feed(&mut screen(9, 1), format!("\x1b]{osc}\x07")), [], "{osc}");
+        assert_eq!(fed(9, 1, format!("\x1b]{osc}\x07")).view().row_text(0), "", "{osc}");
     }
 }
 

@@ -12,9 +12,9 @@ const CELL_HEIGHT: u32 = 20;
 const CELL_WIDTH: u32 = 10;
 
 impl Term {
-    /// DA1: a VT220 with colours.
+    /// DA1: a VT220 with colours, and a clipboard that can be set.
     pub(super) fn answer_attributes(&mut self, end: usize) {
-        self.answer(end, "\x1b[?62;22c");
+        self.answer(end, "\x1b[?62;22;52c");
     }
 
     /// DA2.
@@ -80,6 +80,11 @@ impl Term {
         self.answer(end, format!("\x1b[?{flags}u"));
     }
 
+    /// XTQMODKEYS, for modifyOtherKeys.
+    pub(super) fn answer_modified_keys(&mut self, end: usize) {
+        self.answer(end, format!("\x1b[>4;{}m", self.modes.modify_other_keys));
+    }
+
     /// XTWINOPS, the questions about sizes.
     pub(super) fn answer_window(&mut self, what: u16, end: usize) {
         let (rows, cols) = (u32::from(self.size.rows), u32::from(self.size.cols));
@@ -130,9 +135,16 @@ impl Term {
             b"TN" | b"name" => Some("xterm-256color"),
             b"Co" | b"colors" => Some("256"),
             b"RGB" => Some("8/8/8"),
+            b"Ms" => Some("\x1b]52;%p1%s;%p2%s\x1b\\"),
+            b"Smulx" => Some("\x1b[4:%p1%dm"),
+            b"Ss" => Some("\x1b[%p1%d q"),
+            b"Se" => Some("\x1b[0 q"),
+            // What is there or not has no value.
+            b"Tc" | b"Su" => Some(""),
             _ => None,
         };
         match value {
+            Some("") => self.answer(end, format!("\x1bP1+r{hex}\x1b\\")),
             Some(value) => {
                 let mut text = format!("\x1bP1+r{hex}=");
                 for byte in value.bytes() {

@@ -78,6 +78,8 @@ impl Term {
             b'K' => self.erase_line(params.get(0)),
             b'n' => self.answer_private_report(params.get(0), end),
             b'u' => self.answer_keys(end),
+            b'm' if params.len() == 1 && params.get(0) == 4 => self.answer_modified_keys(end),
+            b'W' if params.get(0) == 5 => self.tabs = Default::default(),
             _ => {}
         }
     }

@@ -1,4 +1,7 @@
-//! Edit: erasing, inserting and deleting. None of it moves the cursor, all of it ends a pending wrap, as in xterm.
+//! Edit: erasing, inserting and deleting. None of it moves the cursor, and almost all of it ends a pending wrap, as in
+//! xterm. Only what erases from the cursor on finds nothing in a row whose last column was just written, and leaves the
+//! wrap pending, as in tmux, VTE, kitty, iTerm2 and others: grep, top and every Ink program write a full row and
+//! then EL, and would lose its last character.
 
 use super::super::grid::Region;
 use super::super::term::Term;
@@ -11,6 +14,7 @@ impl Term {
             0 => {
                 self.erase_line(0);
                 self.pages.grid_mut().erase_rows(row + 1, rows, blank);
+                return;
             }
             1 => {
                 self.erase_line(1);
@@ -27,6 +31,7 @@ impl Term {
     pub(super) fn erase_line(&mut self, what: u16) {
         let (col, cols, blank) = (self.cursor.col, self.cols(), self.blank());
         let (from, to) = match what {
+            0 if self.cursor.pending => return,
             0 => (col, cols),
             1 => (0, col + 1),
             2 => (0, cols),

@@ -28,7 +28,11 @@ impl Term {
             4 => self.indexed_colors(rest, bell, end),
             7 => self.tell(end, Told::Directory(rest.to_owned())),
             8 => self.set_link(rest),
-            9 => self.tell(end, growl(rest)),
+            9 => {
+                if let Some(told) = growl(rest) {
+                    self.tell(end, told);
+                }
+            }
             10..=12 => self.named_colors(number, rest, bell, end),
             52 => self.clipboard(rest, end),
             104 if rest.is_empty() => self.palette.reset_indexed(),
@@ -105,11 +109,13 @@ impl Term {
     }
 }
 
-/// OSC 9: a notification, or `4;kind;percent` for progress.
-fn growl(rest: &str) -> Told {
+/// OSC 9: a notification, or a number from 1 to 12 for a command of ConEmu's, of which only progress is heard.
+fn growl(rest: &str) -> Option<Told> {
     let mut parts = rest.split(';');
     let percent = |part: Option<&str>| part.and_then(|part| part.parse().ok()).unwrap_or(0_u8).min(100);
-    if parts.next() == Some("4") {
+    let command =
+        parts.next().and_then(|number| number.parse().ok()).filter(|number| (1..=12_u8).contains(number));
+    if command == Some(4) {
         let progress = match parts.next() {
             Some("" | "0") => Some(Progress::Gone),
             Some("1") => Some(Progress::At(percent(parts.next()))),
@@ -118,11 +124,9 @@ fn growl(rest: &str) -> Told {
             Some("4") => Some(Progress::Paused(percent(parts.next()))),
             Some(_) | None => None,
         };
-        if let Some(progress) = progress {
-            return Told::Progress(progress);
-        }
+        return progress.map(Told::Progress);
     }
-    Told::Notification { title: String::new(), body: rest.to_owned() }
+    command.is_none().then(|| Told::Notification { title: String::new(), body: rest.to_owned() })
 }
 
 /// OSC 133: a letter, then parameters, of which only D's first counts.

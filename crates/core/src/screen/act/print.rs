@@ -1,26 +1,23 @@
-//! Print: characters into cells. Columns are counted like wcwidth: each character by itself, marks none.
-//! A wide character right behind a zero width joiner joins the one before it, as in tmux.
+//! Print: characters into cells. Marks and what belongs to a picture join the cell before; see `cluster.rs`.
 
-use unicode_width::UnicodeWidthChar;
-
+use super::super::cluster::{columns, joins, may_join, may_widen, width};
 use super::super::cursor::Charset;
 use super::super::modes::Mode;
 use super::super::term::{Last, Term};
-
-const JOINER: char = '\u{200D}';
 
 impl Term {
     #[inline]
     pub(super) fn print_ascii(&mut self, text: &[u8]) {
         let Some(last) = text.last() else { return };
         if self.cursor.charset() != Charset::Ascii || self.modes.has(Mode::Insert) {
-            let set = self.cursor.charset();
             for byte in text {
-                self.put(set.map(*byte), 1);
+                let ch = self.cursor.take_charset().map(*byte);
+                self.put(ch, 1);
             }
             return;
         }
-        self.last = Last { ch: Some(char::from(*last)), joining: false };
+        let last = char::from(*last);
+        self.last = Last { ch: Some(last), end: Some(last) };
         let cols = self.cols();
         let mut rest = text;
         loop {
@@ -45,8 +42,13 @@ impl Term {
         match width(ch) {
             None => {}
             Some(0) => self.combine(ch),
-            Some(2) if self.last.joining => self.combine(ch),
-            Some(wide) => self.put(ch, wide),
+            Some(wide) => {
+                if self.last.end.is_none_or(|end| !may_join(end, ch)) || !self.join(ch) {
+                    // A single shift is for one character of any set.
+                    let _ = self.cursor.take_charset();
+                    self.put(ch, wide);
+                }
+            }
         }
     }
 
@@ -62,7 +64,7 @@ impl Term {
 
     #[inline]
     fn put(&mut self, ch: char, width: usize) {
-        self.last = Last { ch: Some(ch), joining: false };
+        self.last = Last { ch: Some(ch), end: Some(ch) };
         let cols = self.cols();
         if width > cols {
             return;
@@ -132,21 +134,48 @@ impl Term {
     }
 
     fn combine(&mut self, mark: char) {
-        if let Some(col) = self.before() {
-            self.pages.grid_mut().row_mut(self.cursor.row).add_mark(col, mark);
-            self.last.joining = mark == JOINER;
+        let Some(col) = self.before() else { return };
+        let near = self.last.end.is_some();
+        self.last.end = Some(mark);
+        let added = self.pages.grid_mut().row_mut(self.cursor.row).add_mark(col, mark);
+        if added && near && may_widen(mark) && self.modes.has(Mode::Clusters) {
+            self.widen(col);
         }
     }
-}
 
-/// How many columns a character takes; `None` for what is not printed.
-#[inline]
-fn width(ch: char) -> Option<usize> {
-    match ch {
-        '\u{A0}'..'\u{300}' | '\u{2500}'..'\u{2600}' => Some(1),
-        '\u{4E00}'..'\u{A000}' | '\u{AC00}'..'\u{D7A4}' => Some(2),
-        // Unicode calls it ignorable, wcwidth and terminals show it.
-        '\u{3164}' => Some(2),
-        _ => ch.width(),
+    /// Adds a character to the picture before it, if it belongs there and there is room for what they take together.
+    fn join(&mut self, ch: char) -> bool {
+        let Some(col) = self.before().filter(|_| self.modes.has(Mode::Clusters)) else { return false };
+        let row = self.pages.grid().row(self.cursor.row);
+        let mut text = row.cell_text(col);
+        if !joins(&text, ch) {
+            return false;
+        }
+        text.push(ch);
+        let grows = columns(&text) > 1 + usize::from(row.cell(col).is_wide());
+        let fits = !grows || !self.cursor.pending;
+        let joined = fits && self.pages.grid_mut().row_mut(self.cursor.row).add_mark(col, ch);
+        if joined {
+            self.last.end = Some(ch);
+            self.widen(col);
+        }
+        joined
+    }
+
+    /// Gives a cell right before the cursor a second column if its text takes one and there is one.
+    fn widen(&mut self, col: usize) {
+        let (cols, blank) = (self.cols(), self.blank());
+        let insert = self.modes.has(Mode::Insert);
+        let pending = self.cursor.pending;
+        let row = self.pages.grid_mut().row_mut(self.cursor.row);
+        if pending || row.cell(col).is_wide() || columns(&row.cell_text(col)) < 2 {
+            return;
+        }
+        if insert {
+            row.insert(col + 1, 1, cols, blank);
+            row.wrapped = false;
+        }
+        row.widen(col);
+        self.advance(1);
     }
 }

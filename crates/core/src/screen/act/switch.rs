@@ -1,5 +1,6 @@
 //! Switch: modes set and reset. Most are bits of the table; these here also do something.
 
+use super::super::grid::Region;
 use super::super::modes::{Mode, Mouse, MouseEncoding};
 use super::super::parser::params::Params;
 use super::super::term::Term;
@@ -16,6 +17,7 @@ impl Term {
     pub(super) fn switch_private(&mut self, params: &Params, on: bool, end: usize) {
         for number in params.numbers() {
             match *number {
+                3 if self.modes.has(Mode::ColumnChange) => self.change_columns(),
                 6 => {
                     self.cursor.origin = on;
                     self.place(0, 0);
@@ -44,6 +46,13 @@ impl Term {
                 self.modes.encoding = MouseEncoding::Bytes;
             }
         }
+    }
+
+    /// DECCOLM, where mode 40 allows it: the columns stay as many as they are, the rest happens.
+    fn change_columns(&mut self) {
+        self.region = Region::whole(self.size);
+        self.erase_display(2);
+        self.place(0, 0);
     }
 
     /// 1049 saves the cursor too, and clears with the pen's background. As in xterm, its end restores the cursor even on

@@ -135,19 +135,32 @@ impl Row {
         self.cells[col] = cell;
     }
 
-    /// Adds what combines with the character in a column.
-    pub(crate) fn add_mark(&mut self, col: usize, mark: char) {
+    /// Gives the character in a column the next one too. The caller sees to it that there is one.
+    pub(crate) fn widen(&mut self, col: usize) {
+        self.part(col + 2);
+        if self.cells.len() < col + 2 {
+            self.cells.resize(col + 2, Cell::BLANK);
+        }
+        let style = self.cells[col].style;
+        self.cells[col].style.attrs = style.attrs.with(Attrs::WIDE);
+        self.cells[col + 1] =
+            Cell { ch: ' ', style: Style { attrs: style.attrs.with(Attrs::TAIL), ..style }, extra: 0 };
+    }
+
+    /// Adds what combines with the character in a column. Too much of it is dropped, and the answer is no.
+    pub(crate) fn add_mark(&mut self, col: usize, mark: char) -> bool {
         if self.cells.len() <= col {
             self.cells.resize(col + 1, Cell::BLANK);
         }
         let mut extra = self.extra(&self.cells[col]).cloned().unwrap_or_default();
         if extra.marks.len() + mark.len_utf8() > LONGEST_MARKS {
-            return;
+            return false;
         }
         extra.marks.push(mark);
         self.rich = true;
         let index = self.add_extra(extra);
         self.cells[col].extra = index;
+        true
     }
 
     /// Blanks the columns `from..to`.
@@ -294,6 +307,13 @@ impl Row {
                 text.extend_from_slice(extra.marks.as_bytes());
             }
         }
+    }
+
+    /// The character in a column with its marks.
+    pub(crate) fn cell_text(&self, col: usize) -> String {
+        let mut text = String::new();
+        self.push_text(&[self.cell(col)], &mut text);
+        text
     }
 
     /// The row's text without blanks at its end.
