@@ -22,6 +22,12 @@ fix:
 fuzz TARGET SECONDS="60":
     cargo +nightly fuzz run {{ TARGET }} -- -max_total_time={{ SECONDS }}
 
+# Our screen against tmux and alacritty, cell by cell, for real programs and the corpus (screens/README.md)
+screens *WHAT:
+    which tmux vim less htop nano man git mc dialog emacs vttest tput unshare >/dev/null || apt-get install -y tmux vim less \
+        htop procps nano man-db git mc dialog emacs-nox vttest ncurses-bin util-linux
+    cargo run --release --manifest-path screens/Cargo.toml --target-dir target -- {{ WHAT }}
+
 # How often a reused pid has the identity of the old process, by each mark
 reuse:
     cargo run --release -q -p abide-testkit --bin pid-reuse

@@ -222,6 +222,11 @@ impl Painter {
             if !marks.is_empty() && next < cols && by_characters(cell.ch, marks) != Some(next - col) {
                 self.say(&format!("\x1b[{}G", next + 1));
                 end = None;
+                if next >= len {
+                    // What stands there now is of a terminal that counts otherwise.
+                    self.plain();
+                    self.say("\x1b[K");
+                }
             }
         }
     }
