@@ -3,7 +3,9 @@
 use std::fs;
 use std::io::Write;
 
+use abide_core::screen::{Screen, Size};
 use abide_testkit::deadline::until;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::common::{World, data};
@@ -45,6 +47,76 @@ fn a_screen_is_the_same_live_after_a_killed_host_replayed_and_from_damaged_keyfr
     }
     fs::remove_file(&keyframes).expect("they are ours");
     replayed("from the start");
+}
+
+/// Where the recordings of real programs are.
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/screen/corpus");
+
+/// A program that writes a recording as it is and then, if told so, waits to be ended.
+fn player(path: &str, then: &str) -> [String; 4] {
+    ["sh", "-c", &format!("stty raw -echo; cat \"$0\"; {then}"), path].map(str::to_owned)
+}
+
+/// All that can be known of a screen: what is told of it, and the bytes that bring a terminal to it; and its source.
+fn told(world: &World, id: &str) -> (Value, Vec<u8>, String) {
+    let mut told = data(&world.abide.run(&["snapshot", "--json", "--scrollback", id]));
+    let source = told["source"].take().as_str().expect("a source").to_owned();
+    let fields = ["seq", "hash", "lines", "cursor", "title", "alternate", "cols", "rows"];
+    let known = fields.iter().map(|field| ((*field).to_owned(), told[*field].take())).collect();
+    let ansi = world.abide.command(&["snapshot", "--format", "ansi", "--scrollback", id]).output();
+    (Value::Object(known), ansi.expect("abide runs").stdout, source)
+}
+
+// TRUTH 5, 6, 8
+#[test]
+fn a_recorded_tui_has_one_screen_live_after_every_kill_and_restart_offline_and_at_the_end() {
+    for name in ["opencode", "emoji", "vim", "vttest-screen"] {
+        let path = format!("{CORPUS}/{name}.bin");
+        let bytes = fs::read(&path).expect("the recording is there");
+        let mut here = Screen::new(Size { cols: 80, rows: 24 }, 1_000);
+        let _ = here.feed(&bytes);
+        let world = World::new();
+        let launch = |then: &str| {
+            let player = player(&path, then);
+            world.launch(&["--size", "80x24"], &player.each_ref().map(String::as_str))
+        };
+        let life = world.observe(launch("trap '' HUP; exec sleep 1000"));
+        until("all of it is shown", || told(&world, &life.id).0["seq"] == bytes.len());
+        let live = told(&world, &life.id);
+        let hash = format!("{:016x}", here.hash());
+        assert_eq!(
+            (&live.0["hash"], &*live.2),
+            (&hash.into(), "live"),
+            "{name}: another screen than in this process"
+        );
+        assert!(live.1 == here.dump(usize::MAX), "{name}: another dump than in this process");
+        let same = |when: &str, source: &str| {
+            let now = told(&world, &life.id);
+            assert!(
+                now == (live.0.clone(), live.1.clone(), source.to_owned()),
+                "{name}: {when}: {} {}",
+                now.0,
+                now.2
+            );
+        };
+        life.replace("host");
+        same("after kill -9 of the host", "live");
+        let host = life.helper("host", None);
+        host.signal(Signal::TERM);
+        host.await_end();
+        life.helper("host", Some(host.pid()));
+        same("after a restart of the host", "live");
+        life.replace("guard");
+        same("after kill -9 of the guard", "live");
+        life.kill_helpers();
+        same("with nobody to serve it", "replay");
+        let ended = launch("true");
+        assert_eq!(world.wait(&ended).0, Some(0));
+        assert!(
+            told(&world, &ended) == (live.0.clone(), live.1.clone(), "replay".to_owned()),
+            "{name}: at the end"
+        );
+    }
 }
 
 /// With every hundredth byte wrong.
