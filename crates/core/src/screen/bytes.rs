@@ -17,6 +17,18 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// UTF-8, by lengths that are known: most of a row is one of them.
+#[inline]
+pub(crate) fn put_character(out: &mut Vec<u8>, ch: char) {
+    let mut bytes = [0; 4];
+    match ch.encode_utf8(&mut bytes).len() {
+        1 => out.push(bytes[0]),
+        2 => out.extend_from_slice(&bytes[..2]),
+        3 => out.extend_from_slice(&bytes[..3]),
+        _ => out.extend_from_slice(&bytes),
+    }
+}
+
 pub(crate) fn put_color(out: &mut Vec<u8>, color: Color) {
     match color {
         Color::Default => out.push(0),

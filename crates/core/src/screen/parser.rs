@@ -272,6 +272,22 @@ enum Decoded {
 /// The first character of bytes that begin with no ASCII.
 #[inline]
 fn decode(bytes: &[u8]) -> Decoded {
+    let low = |byte: u8| u32::from(byte & 0x3F);
+    let (code, len) = match *bytes {
+        [a @ 0xC2..=0xDF, b @ 0x80..=0xBF, ..] => (u32::from(a & 0x1F) << 6 | low(b), 2),
+        [a @ (0xE1..=0xEC | 0xEE..=0xEF), b @ 0x80..=0xBF, c @ 0x80..=0xBF, ..] => {
+            (u32::from(a & 0x0F) << 12 | low(b) << 6 | low(c), 3)
+        }
+        [0xF0, b @ 0x90..=0xBF, c @ 0x80..=0xBF, d @ 0x80..=0xBF, ..] => {
+            (low(b) << 12 | low(c) << 6 | low(d), 4)
+        }
+        _ => return decode_carefully(bytes),
+    };
+    char::from_u32(code).map_or(Decoded::Invalid(1), |ch| Decoded::Character(ch, len))
+}
+
+/// The same for what is rare, unfinished or wrong.
+fn decode_carefully(bytes: &[u8]) -> Decoded {
     let len = match bytes[0] {
         0xC2..=0xDF => 2,
         0xE0..=0xEF => 3,

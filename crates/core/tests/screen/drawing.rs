@@ -256,6 +256,23 @@ fn invalid_bytes_become_one_replacement_each() {
 }
 
 #[test]
+fn every_character_is_read_as_what_it_is() {
+    let edges = [
+        0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xCFFF, 0xD7FF, 0xE000, 0xFFFD, 0x1_0000, 0x3_FFFD, 0x4_0000,
+        0x10_FFFD,
+    ];
+    let printed = (0x80..=0x10_FFFF_u32).step_by(37).chain(edges).filter_map(char::from_u32);
+    for ch in printed.filter(|ch| unicode_width::UnicodeWidthChar::width(*ch) > Some(0)) {
+        assert_eq!(
+            fed(2, 1, ch.to_string()).view().row_text(0),
+            ch.to_string().trim_end_matches(' '),
+            "{:x}",
+            u32::from(ch)
+        );
+    }
+}
+
+#[test]
 fn line_drawing_characters_stand_for_small_letters() {
     check(&[
         (6, 1, "\x1b(0lqk\x1b(Bx", &["┌─┐x"]),

@@ -149,6 +149,13 @@ impl Cell {
         self.ch.is_ascii() && self.style == Style::default() && self.extra == 0
     }
 
+    /// The same style. What differs most often is asked first.
+    #[inline]
+    pub(crate) fn looks_like(&self, other: &Self) -> bool {
+        let (a, b) = (&self.style, &other.style);
+        a.attrs == b.attrs && a.fg == b.fg && a.bg == b.bg
+    }
+
     pub(crate) const fn is_wide(&self) -> bool {
         self.style.attrs.has(Attrs::WIDE)
     }

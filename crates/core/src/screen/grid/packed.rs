@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::super::LONGEST_SIDE;
-use super::super::bytes::{Reader, put_bytes, put_color, put_number};
+use super::super::bytes::{Reader, put_bytes, put_character, put_color, put_number};
 use super::cell::{Attrs, Cell, Color, Extra, Link, Style};
 use super::row::Row;
 
@@ -41,8 +41,7 @@ impl Packed {
         out.push(flags);
         let mut rest = cells;
         while let Some(first) = rest.first() {
-            let (count, len) = put_run(&mut out, row, rest, *first);
-            debug_assert!(count > 0, "a run holds the cell it starts with");
+            let len = put_run(&mut out, row, rest, *first);
             rest = &rest[len..];
         }
         Self(out.into_boxed_slice())
@@ -78,18 +77,22 @@ impl Packed {
     }
 }
 
-/// Writes the longest run of cells that look like the first; how many characters and how many cells it has.
-fn put_run(out: &mut Vec<u8>, row: &Row, cells: &[Cell], first: Cell) -> (usize, usize) {
+/// Writes the longest run of cells that look like the first; how many cells it has.
+fn put_run(out: &mut Vec<u8>, row: &Row, cells: &[Cell], first: Cell) -> usize {
     let none = Extra::default();
     let extra = row.extra(&first).unwrap_or(&none);
-    let alike = |cell: &&Cell| {
-        cell.is_tail() && first.is_wide()
-            || cell.style == first.style && extra.marks.is_empty() && same_extra(row, cell, &first)
-    };
+    // The second half of a wide character looks as the first one does.
     let step = 1 + usize::from(first.is_wide());
-    let len = (step + cells[step.min(cells.len())..].iter().take_while(alike).count()).min(cells.len());
-    let shown = || cells[..len].iter().filter(|cell| !cell.is_tail());
-
+    let (mut len, mut ascii) = (step, first.ch.is_ascii());
+    while let Some(cell) = cells.get(len)
+        && extra.marks.is_empty()
+        && cell.looks_like(&first)
+        && (cell.extra == first.extra || row.extra(cell) == row.extra(&first))
+    {
+        ascii &= cell.ch.is_ascii();
+        len += step;
+    }
+    let len = len.min(cells.len());
     let link = extra.link.as_deref();
     let Style { fg, bg, attrs } = first.style;
     let mut tag = (u8::from(fg != Color::Default) * FG) | (u8::from(bg != Color::Default) * BG);
@@ -116,19 +119,15 @@ fn put_run(out: &mut Vec<u8>, row: &Row, cells: &[Cell], first: Cell) -> (usize,
     if tag & MARKS != 0 {
         put_bytes(out, extra.marks.as_bytes());
     }
-    let count = shown().count();
-    put_number(out, count as u64);
-    for cell in shown() {
-        match u8::try_from(cell.ch) {
-            Ok(byte) if byte < 0x80 => out.push(byte),
-            Ok(_) | Err(_) => out.extend_from_slice(cell.ch.encode_utf8(&mut [0; 4]).as_bytes()),
+    put_number(out, (len / step) as u64);
+    if ascii && step == 1 {
+        out.extend(cells[..len].iter().map(|cell| cell.ch as u8));
+    } else {
+        for cell in cells[..len].iter().step_by(step) {
+            put_character(out, cell.ch);
         }
     }
-    (count, len)
-}
-
-fn same_extra(row: &Row, a: &Cell, b: &Cell) -> bool {
-    a.extra == b.extra || row.extra(a) == row.extra(b)
+    len
 }
 
 fn unpack(bytes: &[u8]) -> Option<Row> {
