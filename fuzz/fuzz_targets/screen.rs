@@ -28,6 +28,7 @@ fuzz_target!(|input: &[u8]| {
     let _ = copy.feed(&whole.dump(SCROLLBACK));
     assert_eq!(copy.live().text(), whole.live().text());
     assert_eq!(copy.input_modes(), whole.input_modes());
+    assert!(copy == whole, "a dump brings a fresh screen to the same");
 
     whole.resize(Size { cols: u16::from(*rows), rows: u16::from(*cut) });
     let _ = (whole.visible_text(), whole.scrollback().count(), whole.freeze());

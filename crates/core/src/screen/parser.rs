@@ -115,6 +115,11 @@ impl Parser {
     fn sequence(&mut self, bytes: &[u8], at: usize, actor: &mut impl Actor) -> usize {
         if bytes.get(at + 1) == Some(&b'[') {
             let body = &bytes[at + 2..];
+            if let Some((params, len)) = Params::quick(&body[..body.len().min(LONGEST_SEQUENCE)]) {
+                let end = at + 3 + len;
+                actor.csi(&params, body[len], end);
+                return end;
+            }
             let len =
                 body.iter().take(LONGEST_SEQUENCE).take_while(|byte| (0x20..0x40).contains(*byte)).count();
             if let Some(last @ 0x40..=0x7E) = body.get(len).copied()

@@ -48,6 +48,33 @@ impl Params {
         Some(params)
     }
 
+    /// Reads what most sequences are: few numbers with semicolons between them, and a last byte. Gives also how many
+    /// bytes come before that one. `None` for all others, whole or not.
+    #[inline]
+    pub(crate) fn quick(bytes: &[u8]) -> Option<(Self, usize)> {
+        let mut params = Self { private: 0, between: 0, len: 1, colons: 0, numbers: [0; MOST] };
+        let mut number = 0_u16;
+        let mut index = 0;
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'0'..=b'9' => number = number.saturating_mul(10).saturating_add(u16::from(byte - b'0')),
+                b';' if index < MOST - 1 => {
+                    params.numbers[index] = number;
+                    number = 0;
+                    index += 1;
+                }
+                0x40..=0x7E => {
+                    params.numbers[index] = number;
+                    params.len = index as u8 + 1;
+                    return Some((params, at));
+                }
+                b'?' if at == 0 => params.private = b'?',
+                _ => return None,
+            }
+        }
+        None
+    }
+
     pub(crate) fn len(&self) -> usize {
         usize::from(self.len)
     }
