@@ -1,0 +1,79 @@
+//! Fonts: which face has a character. First the ones that are shipped, so that a picture is the same on every machine;
+//! what they lack is looked for on the system, once for each character.
+
+mod face;
+mod shipped;
+mod system;
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+pub(crate) use self::face::Face;
+use self::system::System;
+
+/// How a face should look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Slant {
+    pub(crate) bold: bool,
+    pub(crate) italic: bool,
+}
+
+/// A face that was chosen, and what it lacks of the look that was asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Choice {
+    pub(crate) face: Rc<Face>,
+    pub(crate) lacks: Slant,
+}
+
+/// All faces.
+#[derive(Debug)]
+pub(crate) struct Fonts {
+    shipped: [OnceCell<Option<Rc<Face>>>; shipped::COUNT],
+    system: System,
+    /// What was looked for on the system, found or not.
+    found: HashMap<char, Option<Rc<Face>>>,
+}
+
+impl Fonts {
+    /// The shipped faces, and those in the files below these directories.
+    pub(crate) fn new(directories: Vec<PathBuf>) -> Self {
+        Self { shipped: Default::default(), system: System::new(directories), found: HashMap::new() }
+    }
+
+    /// The face that the size of a cell is taken from.
+    pub(crate) fn first(&self) -> Option<Rc<Face>> {
+        self.shipped(0)
+    }
+
+    /// The best face for a character with what combines with it.
+    pub(crate) fn choose(&mut self, ch: char, marks: &str, emoji: bool, slant: Slant) -> Option<Choice> {
+        let all = |face: &Face| {
+            face.has(ch) && marks.chars().filter(|mark| shows(*mark)).all(|mark| face.has(mark))
+        };
+        let text = shipped::text(slant);
+        let order = [shipped::EMOJI].into_iter().filter(|_| emoji).chain([text]).chain(shipped::OTHERS);
+        let order: Vec<usize> = order.collect();
+        let find = |fits: &dyn Fn(&Face) -> bool| {
+            let faces = order.iter().filter_map(|index| Some((*index, self.shipped(*index)?)));
+            faces.into_iter().find(|(_, face)| fits(face))
+        };
+        if let Some((index, face)) = find(&all).or_else(|| find(&|face: &Face| face.has(ch))) {
+            let lacks = if index == text || index == shipped::EMOJI { Slant::default() } else { slant };
+            return Some(Choice { face, lacks });
+        }
+        let system = &mut self.system;
+        let face = self.found.entry(ch).or_insert_with(|| system.find(ch, emoji)).clone()?;
+        Some(Choice { face, lacks: slant })
+    }
+
+    fn shipped(&self, index: usize) -> Option<Rc<Face>> {
+        self.shipped[index].get_or_init(|| shipped::open(index).map(Rc::new)).clone()
+    }
+}
+
+/// Whether a mark has a shape of its own: not those that only choose among shapes, or join.
+fn shows(mark: char) -> bool {
+    !matches!(mark, '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0000}'..='\u{E0FFF}')
+}

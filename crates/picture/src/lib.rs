@@ -1,0 +1,17 @@
+//! Screens as pictures and films: `Painter` makes pixels of a `View`, `png` a file of them; a film is a sequence of
+//! views, each with its time. Pure, but for reading font files that it is pointed to; used by the binary alone, so
+//! that nothing of it weighs on guard and host.
+
+mod canvas;
+mod font;
+mod glyph;
+mod paint;
+mod palette;
+mod png;
+mod shape;
+mod spot;
+mod window;
+
+pub use self::canvas::{Area, Canvas};
+pub use self::paint::{Change, Design, Painter};
+pub use self::png::png;

@@ -1,0 +1,75 @@
+//! Palette: the colours of a picture, numbered. A picture of a terminal seldom has more than a file can name.
+
+use crate::canvas::{Area, Canvas};
+
+/// The most colours that a file of the old formats can name.
+pub(crate) const MOST: usize = 256;
+/// Places to look a colour up in; four for each, so that few look in vain.
+const PLACES: usize = 4 * MOST;
+const FREE: u16 = u16::MAX;
+
+/// Colours in the order in which they were met.
+#[derive(Debug, Clone)]
+pub(crate) struct Palette {
+    colours: Vec<u32>,
+    places: Vec<u16>,
+}
+
+impl Palette {
+    pub(crate) fn new() -> Self {
+        Self { colours: Vec::with_capacity(MOST), places: vec![FREE; PLACES] }
+    }
+
+    /// The colours of a part of a canvas; none if there are too many.
+    pub(crate) fn of(canvas: &Canvas, area: &Area) -> Option<Self> {
+        let mut palette = Self::new();
+        let mut last = None;
+        for y in area.y..area.bottom() {
+            for pixel in canvas.span(area, y) {
+                if last != Some(*pixel) {
+                    last = Some(*pixel);
+                    palette.add(*pixel)?;
+                }
+            }
+        }
+        Some(palette)
+    }
+
+    pub(crate) fn colours(&self) -> &[u32] {
+        &self.colours
+    }
+
+    /// The number of a colour, a new one if it has none yet; none if there is no room.
+    pub(crate) fn add(&mut self, pixel: u32) -> Option<u8> {
+        let place = self.place(pixel);
+        match self.places[place] {
+            FREE if self.colours.len() == MOST => None,
+            FREE => {
+                self.places[place] = self.colours.len() as u16;
+                self.colours.push(pixel);
+                Some((self.colours.len() - 1) as u8)
+            }
+            number => Some(number as u8),
+        }
+    }
+
+    /// The number of a colour that has one.
+    pub(crate) fn get(&self, pixel: u32) -> Option<u8> {
+        match self.places[self.place(pixel)] {
+            FREE => None,
+            number => Some(number as u8),
+        }
+    }
+
+    /// Where a colour stands, or would.
+    fn place(&self, pixel: u32) -> usize {
+        let mut place = (pixel.wrapping_mul(0x9E37_79B1) >> 22) as usize % PLACES;
+        loop {
+            match self.places[place] {
+                FREE => return place,
+                number if self.colours[usize::from(number)] == pixel => return place,
+                _ => place = (place + 1) % PLACES,
+            }
+        }
+    }
+}
