@@ -40,7 +40,7 @@ use abide_engine::{Session, Sessions};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, version};
-use recorded::{diff, export, mark, marks, play};
+use recorded::{diff, export, mark, marks, play, screenshot};
 
 use crate::args::Cli;
 use crate::config::Config;
@@ -203,6 +203,7 @@ verbs! {
     "logs" logs Logs,
     "events" facts Facts,
     "snapshot" snapshot Snapshot,
+    "screenshot" screenshot Screenshot,
     "diff" diff Diff,
     "mark" mark Mark,
     "marks" marks Marks,

@@ -38,6 +38,8 @@ variables! {
     TimeZone    "TZ"                "The time zone of the times that people read and type.",
     ConfigHome  "XDG_CONFIG_HOME"   "The config file is abide/config.toml below it, else below ~/.config.",
     LastingHome "XDG_STATE_HOME"    "The sessions are in abide below it, else below ~/.local/state.",
+    DataHome    "XDG_DATA_HOME"     "Fonts for what ours lack are looked for in fonts below it, else below ~/.local/share.",
+    DataDirs    "XDG_DATA_DIRS"     "And in fonts below these [default: /usr/local/share:/usr/share].",
     UserHome    "HOME"              "What ~ means.",
 }
 

@@ -3,6 +3,7 @@
 mod args;
 mod cmd;
 mod config;
+mod design;
 mod environment;
 mod export;
 mod output;

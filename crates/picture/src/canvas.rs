@@ -12,6 +12,13 @@ pub struct Area {
 }
 
 impl Area {
+    /// The least that holds both.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let (x, y) = (self.x.min(other.x), self.y.min(other.y));
+        let width = self.right().max(other.right()) - x;
+        Self { x, y, width, height: self.bottom().max(other.bottom()) - y }
+    }
+
     pub(crate) const fn right(&self) -> usize {
         self.x + self.width
     }
@@ -93,6 +100,19 @@ impl Canvas {
         &self.line(y)[area.x..area.right()]
     }
 
+    /// Makes every pixel unlike any colour.
+    pub(crate) fn forget(&mut self) {
+        self.pixels.fill(u32::MAX);
+    }
+
+    /// Takes over a part of another canvas of the same size.
+    pub(crate) fn copy(&mut self, from: &Self, area: &Area) {
+        for y in area.y..area.bottom() {
+            let start = y * self.width + area.x;
+            self.pixels[start..start + area.width].copy_from_slice(from.span(area, y));
+        }
+    }
+
     pub(crate) fn fill(&mut self, area: &Area, color: Rgb) {
         let area = area.within(&self.area());
         for y in area.y..area.bottom() {
@@ -102,9 +122,9 @@ impl Canvas {
     }
 
     /// Lays a colour over it where the mask covers, at a place and within an area.
-    pub(crate) fn cover(&mut self, mask: &Mask, (x, y): (usize, usize), clip: &Area, color: Rgb) {
-        let place = (x as i32 + mask.left, y as i32 + mask.top);
-        self.each(place, mask.width, mask.cover.len(), clip, |pixel, index| match mask.cover[index] {
+    pub(crate) fn cover(&mut self, mask: &Mask, place: (usize, usize), clip: &Area, color: Rgb) {
+        let at = (place.0 as i32 + mask.left, place.1 as i32 + mask.top);
+        self.each(at, (mask.width, mask.cover.len()), clip, |pixel, index| match mask.cover[index] {
             0 => {}
             255 => *pixel = pack(color),
             part => *pixel = pack(mix(unpack(*pixel), color, part)),
@@ -112,9 +132,9 @@ impl Canvas {
     }
 
     /// Lays pixels of their own colours over it.
-    pub(crate) fn stamp(&mut self, stamp: &Stamp, (x, y): (usize, usize), clip: &Area) {
-        let place = (x as i32 + stamp.left, y as i32 + stamp.top);
-        self.each(place, stamp.width, stamp.pixels.len(), clip, |pixel, index| {
+    pub(crate) fn stamp(&mut self, stamp: &Stamp, place: (usize, usize), clip: &Area) {
+        let at = (place.0 as i32 + stamp.left, place.1 as i32 + stamp.top);
+        self.each(at, (stamp.width, stamp.pixels.len()), clip, |pixel, index| {
             let [r, g, b, part] = stamp.pixels[index];
             let under = mix(unpack(*pixel), [0, 0, 0], part);
             *pixel =
@@ -122,12 +142,11 @@ impl Canvas {
         });
     }
 
-    /// Visits the pixels of the area that something of this width and length covers when it is put at a place.
+    /// Visits the pixels of the area that something covers when it is put there: so wide, and so many pixels in all.
     fn each(
         &mut self,
         (left, top): (i32, i32),
-        width: usize,
-        len: usize,
+        (width, len): (usize, usize),
         clip: &Area,
         mut visit: impl FnMut(&mut u32, usize),
     ) {

@@ -1,12 +1,13 @@
 //! Fonts: which face has a character. First the ones that are shipped, so that a picture is the same on every machine;
 //! what they lack is looked for on the system, once for each character.
 
+mod extract;
 mod face;
 mod shipped;
 mod system;
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -66,6 +67,19 @@ impl Fonts {
         let system = &mut self.system;
         let face = self.found.entry(ch).or_insert_with(|| system.find(ch, emoji)).clone()?;
         Some(Choice { face, lacks: slant })
+    }
+
+    /// The number of the shipped face, emoji aside, that would draw a cluster: one that a file can carry.
+    pub(crate) fn carried(&self, ch: char, marks: &str, slant: Slant) -> Option<usize> {
+        let all = |face: &Face| face.has(ch) && marks.chars().all(|mark| face.has(mark));
+        let order = [shipped::text(slant)].into_iter().chain(shipped::OTHERS);
+        let mut order = order.filter(|index| *index != shipped::EMOJI);
+        order.find(|index| self.shipped(*index).is_some_and(|face| all(&face)))
+    }
+
+    /// The shapes of some characters of a shipped face, as a web font.
+    pub(crate) fn web_font(&self, index: usize, wanted: &BTreeSet<char>) -> Option<Vec<u8>> {
+        extract::extract(&*self.shipped(index)?, wanted)
     }
 
     fn shipped(&self, index: usize) -> Option<Rc<Face>> {

@@ -109,7 +109,7 @@ impl Glyphs {
         let most = u32::from(self.shades);
         if self.shades < u8::MAX {
             for part in &mut mask.cover {
-                *part = ((u32::from(*part) * most + 127) / 255 * 255 / most) as u8;
+                *part = shade_of(((u32::from(*part) * most + 127) / 255) as u8, self.shades);
             }
         }
         Glyph::Mask(mask)
@@ -231,7 +231,7 @@ struct Setting {
 }
 
 /// The measures of cells for letters of about this size: whole pixels, and an even height, so that half of it is whole too.
-fn measure(face: Option<&Face>, size: f32) -> Metrics {
+pub(crate) fn measure(face: Option<&Face>, size: f32) -> Metrics {
     const PROPORTION: f32 = 0.6;
     let (share, (above, below)) =
         face.map_or((PROPORTION, (1.0, 0.3)), |face| (face.advance(face.glyph('0'), 1.0), face.reach()));
@@ -246,19 +246,29 @@ fn measure(face: Option<&Face>, size: f32) -> Metrics {
     }
 }
 
+/// How much is covered by the shade of this number, of so many; 0 is none and the last is all.
+pub(crate) fn shade_of(number: u8, shades: u8) -> u8 {
+    (u32::from(number) * 255 / u32::from(shades.max(1))) as u8
+}
+
 /// The pixels that a figure covers.
 pub(crate) fn fill(figure: &Figure, width: usize, height: usize) -> Mask {
-    let mut pen = Stroke::new(figure.pen.unwrap_or_default());
-    pen.cap(Cap::Square).join(Join::Miter);
-    let style = if figure.pen.is_some() { Style::Stroke(pen) } else { Style::default() };
     let mut cover = vec![0; width * height];
-    swash::zeno::Mask::new(figure.path.as_str())
-        .style(style)
-        .size(width as u32, height as u32)
-        .render_into(&mut cover, None);
-    if figure.opacity < u8::MAX {
-        for part in &mut cover {
-            *part = (u32::from(*part) * u32::from(figure.opacity) / 255) as u8;
+    let mut render = |path: &str, style: Style<'_>| {
+        let mut mask = swash::zeno::Mask::new(path);
+        mask.style(style).size(width as u32, height as u32).render_into(&mut cover, None);
+    };
+    match figure {
+        Figure::Filled(path) => render(path, Style::default()),
+        Figure::Drawn(path, pen) => {
+            render(path, Style::Stroke(*Stroke::new(*pen).cap(Cap::Square).join(Join::Miter)));
+        }
+        Figure::Boxes(boxes, opacity) => {
+            for [left, top, right, bottom] in boxes {
+                for y in *top..(*bottom).min(height) {
+                    cover[y * width + left.min(&width)..y * width + right.min(&width)].fill(*opacity);
+                }
+            }
         }
     }
     Mask { left: 0, top: 0, width, cover }

@@ -3,15 +3,21 @@
 //! that nothing of it weighs on guard and host.
 
 mod canvas;
+mod film;
 mod font;
+mod gif;
 mod glyph;
 mod paint;
 mod palette;
 mod png;
 mod shape;
 mod spot;
+mod svg;
 mod window;
 
 pub use self::canvas::{Area, Canvas};
+pub use self::film::{Film, Pace};
+pub use self::gif::GifFilm;
 pub use self::paint::{Change, Design, Painter};
 pub use self::png::png;
+pub use self::svg::{Drawing, SvgFilm};

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::canvas::{Area, Canvas, mix};
 use crate::font::Slant;
-use crate::glyph::{Cluster, Glyph, Glyphs, Metrics};
+use crate::glyph::{Cluster, Glyph, Glyphs};
 use crate::spot::{self, Caret, Spot};
 use crate::window::Window;
 
@@ -77,8 +77,15 @@ impl Painter {
         &self.canvas
     }
 
-    pub(crate) const fn metrics(&self) -> &Metrics {
-        self.glyphs.metrics()
+    /// Where the row of text that this line of pixels belongs to ends; at the edge for what is outside of the text.
+    pub(crate) fn row_end(&self, y: usize) -> usize {
+        let (top, height) = (self.origin.1, self.glyphs.metrics().cell.height);
+        let rows = usize::from(self.size.rows);
+        match y.checked_sub(top).map(|inside| inside / height) {
+            None => top,
+            Some(row) if row < rows => top + (row + 1) * height,
+            Some(_) => self.canvas.height(),
+        }
     }
 
     /// Paints what the view shows over what was painted last.
@@ -223,7 +230,7 @@ impl Painter {
             }
             Underline::Dotted => {
                 // Counted from the left of the canvas, so that the dots of neighbours are evenly apart.
-                let dots = (area.x..area.right()).filter(|x| (x / line) % 2 == 0);
+                let dots = (area.x..area.right()).filter(|x| (x / line).is_multiple_of(2));
                 dots.for_each(|x| bar(x, top, 1));
             }
             Underline::Dashed => {

@@ -1,5 +1,9 @@
 //! Palette: the colours of a picture, numbered. A picture of a terminal seldom has more than a file can name.
 
+mod reduce;
+
+use std::collections::HashMap;
+
 use crate::canvas::{Area, Canvas};
 
 /// The most colours that a file of the old formats can name.
@@ -13,11 +17,13 @@ const FREE: u16 = u16::MAX;
 pub(crate) struct Palette {
     colours: Vec<u32>,
     places: Vec<u16>,
+    /// Colours that have none of their own: the number of the one that stands for them.
+    others: HashMap<u32, u8>,
 }
 
 impl Palette {
     pub(crate) fn new() -> Self {
-        Self { colours: Vec::with_capacity(MOST), places: vec![FREE; PLACES] }
+        Self { colours: Vec::with_capacity(MOST), places: vec![FREE; PLACES], others: HashMap::new() }
     }
 
     /// The colours of a part of a canvas; none if there are too many.
@@ -33,6 +39,31 @@ impl Palette {
             }
         }
         Some(palette)
+    }
+
+    /// The colours of these pixels; where there are too many, similar ones become one.
+    pub(crate) fn reduced(pixels: impl Iterator<Item = u32>, most: usize) -> Self {
+        let mut counts: HashMap<u32, u32> = HashMap::new();
+        let mut last = (u32::MAX, 0);
+        for pixel in pixels.map(Some).chain([None]) {
+            if pixel == Some(last.0) {
+                last.1 += 1;
+                continue;
+            }
+            if last.1 > 0 {
+                *counts.entry(last.0).or_default() += last.1;
+            }
+            last = (pixel.unwrap_or(u32::MAX), 1);
+        }
+        let mut palette = Self::new();
+        let mut groups = reduce::groups(counts.into_iter().collect(), most);
+        groups.sort_unstable();
+        for (color, members) in groups {
+            // Two groups may have the same mean.
+            let Some(number) = palette.add(color) else { break };
+            palette.others.extend(members.into_iter().map(|member| (member, number)));
+        }
+        palette
     }
 
     pub(crate) fn colours(&self) -> &[u32] {
@@ -53,10 +84,10 @@ impl Palette {
         }
     }
 
-    /// The number of a colour that has one.
+    /// The number of a colour, or of the one that stands for it.
     pub(crate) fn get(&self, pixel: u32) -> Option<u8> {
         match self.places[self.place(pixel)] {
-            FREE => None,
+            FREE => self.others.get(&pixel).copied(),
             number => Some(number as u8),
         }
     }

@@ -1,12 +1,10 @@
 //! Shapes: characters that must meet their neighbours are drawn to the edges of the cell by ourselves, whatever the font
-//! thinks of them: lines and boxes, blocks, braille, powerline. A figure is a path in the words of SVG, so that
-//! pixels and vectors are drawn from the same one.
+//! thinks of them: lines and boxes, blocks, braille, powerline. A path is said in the words of SVG, so that pixels and
+//! vectors are drawn from the same one.
 
 mod block;
 mod line;
 mod powerline;
-
-use std::fmt::Write;
 
 /// The measures of a cell, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,32 +15,20 @@ pub(crate) struct Cell {
     pub(crate) line: usize,
 }
 
-/// Something to fill, or to draw with a pen of some width.
+/// What is drawn for a character.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Figure {
-    pub(crate) path: String,
-    pub(crate) pen: Option<f32>,
-    /// Of 255.
-    pub(crate) opacity: u8,
+pub(crate) enum Figure {
+    /// Rectangles, each from a left and top to a right and bottom, in a colour that is so opaque, of 255.
+    Boxes(Vec<[usize; 4]>, u8),
+    /// A path to fill.
+    Filled(String),
+    /// A path to draw with a pen of this width.
+    Drawn(String, f32),
 }
 
 impl Figure {
-    fn filled(path: String) -> Self {
-        Self { path, pen: None, opacity: 255 }
-    }
-
-    fn drawn(path: String, width: f32) -> Self {
-        Self { path, pen: Some(width), opacity: 255 }
-    }
-
-    /// Rectangles, each from a left and top to a right and bottom.
     fn boxes(boxes: impl IntoIterator<Item = [usize; 4]>) -> Self {
-        let mut path = String::new();
-        for [left, top, right, bottom] in boxes {
-            // Writing to a string cannot fail.
-            let _ = write!(path, "M{left} {top}H{right}V{bottom}H{left}Z");
-        }
-        Self::filled(path)
+        Self::Boxes(boxes.into_iter().collect(), 255)
     }
 }
 
@@ -73,5 +59,5 @@ pub(crate) fn missing(cell: Cell, columns: usize) -> Figure {
         bottom as f32 - half,
         left as f32 + half
     );
-    Figure { opacity: 140, ..Figure::drawn(path, line as f32) }
+    Figure::Drawn(path, line as f32)
 }

@@ -1,7 +1,7 @@
 //! Spot: a cell as it is to be painted, its colours settled: theme, dim, inverse, hidden, cursor. Rows of spots that are
 //! equal look equal, so what has changed between two screens is told from them.
 
-use abide_core::screen::{Attrs, CellView, Color, CursorView, Underline, View};
+use abide_core::screen::{Attrs, CellView, CursorView, Underline, View};
 use abide_core::theme::{Colours, Rgb, Theme};
 
 use crate::canvas::mix;
@@ -79,8 +79,8 @@ fn spot(cell: &CellView<'_>, colours: &Colours<'_>) -> Spot {
     let (text, ground) = if attrs.has(Attrs::INVERSE) { (ground, text) } else { (text, ground) };
     let text = if attrs.has(Attrs::DIM) { mix(text, ground, DIM) } else { text };
     let hidden = attrs.has(Attrs::INVISIBLE);
-    let shown = !hidden && !(cell.ch == ' ' && cell.marks.is_empty());
-    let cluster = shown.then(|| Cluster {
+    let blank = hidden || cell.ch == ' ' && cell.marks.is_empty();
+    let cluster = (!blank).then(|| Cluster {
         ch: cell.ch,
         marks: Some(cell.marks).filter(|marks| !marks.is_empty()).map(Box::from),
         columns: cell.width,
@@ -92,10 +92,7 @@ fn spot(cell: &CellView<'_>, colours: &Colours<'_>) -> Spot {
         text,
         ground,
         underline: if hidden { Underline::None } else { attrs.underline() },
-        underline_color: match cell.underline_color {
-            Color::Default => text,
-            color => colours.of(color).unwrap_or(text),
-        },
+        underline_color: colours.of(cell.underline_color).unwrap_or(text),
         strike: attrs.has(Attrs::STRIKE) && !hidden,
         overline: attrs.has(Attrs::OVERLINE) && !hidden,
         caret: None,

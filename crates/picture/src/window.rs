@@ -53,10 +53,44 @@ impl Window {
     }
 
     /// An even number of pixels, as films want it.
-    fn size(&self) -> (usize, usize) {
+    pub(crate) fn size(&self) -> (usize, usize) {
         let (x, y) = self.origin();
         let below = self.frame.map_or(0, |frame| frame.margin) + self.padding;
         ((x + self.text.0 + below).next_multiple_of(2), (y + self.text.1 + below).next_multiple_of(2))
+    }
+
+    /// The same as vectors.
+    pub(crate) fn vectors(&self, background: Rgb, theme: &Theme) -> String {
+        let hex = |[r, g, b]: Rgb| format!("#{r:02x}{g:02x}{b:02x}");
+        let (width, height) = self.size();
+        let ground = hex(background);
+        let (Some(frame), Some(bar)) = (self.frame, self.bar()) else {
+            return format!("<rect width=\"{width}\" height=\"{height}\" fill=\"{ground}\"/>");
+        };
+        let Frame { margin, radius, .. } = frame;
+        let size = bar.height * 2 / 5;
+        let dots = DOTS.into_iter().enumerate().map(|(index, color)| {
+            let x = bar.x + size + index * size * 5 / 3 + size / 2;
+            let y = bar.y + bar.height / 2;
+            format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{}\" fill=\"{}\"/>", size as f32 / 2.0, hex(color))
+        });
+        let (inner_width, inner_height) = (width - 2 * margin, height - 2 * margin);
+        format!(
+            "<filter id=\"s\"><feDropShadow dx=\"0\" dy=\"{drop}\" stdDeviation=\"{blur}\" flood-opacity=\".4\"/></filter>\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"{behind}\"/>\
+             <rect x=\"{margin}\" y=\"{margin}\" width=\"{inner_width}\" height=\"{inner_height}\" rx=\"{radius}\" \
+             fill=\"{shade}\" filter=\"url(#s)\"/>\
+             <path d=\"M{margin} {below}h{inner_width}v{tall}a{radius} {radius} 0 0 1 -{radius} {radius}h-{wide}\
+             a{radius} {radius} 0 0 1 -{radius} -{radius}z\" fill=\"{ground}\"/>{dots}",
+            drop = margin as f32 * 0.3,
+            blur = margin as f32 * 0.3,
+            behind = hex(behind(background)),
+            shade = hex(shade(background, theme)),
+            below = bar.bottom(),
+            tall = inner_height - bar.height - radius,
+            wide = inner_width - 2 * radius,
+            dots = dots.collect::<String>(),
+        )
     }
 
     /// The picture without its text.
@@ -65,9 +99,7 @@ impl Window {
         let Some(frame) = self.frame else {
             return Canvas::new(width, height, background);
         };
-        let light = background.iter().map(|channel| u32::from(*channel)).sum::<u32>() > 3 * 128;
-        let behind = mix(background, if light { BLACK } else { WHITE }, if light { 24 } else { 40 });
-        let mut canvas = Canvas::new(width, height, behind);
+        let mut canvas = Canvas::new(width, height, behind(background));
         let inner = Area {
             x: frame.margin,
             y: frame.margin,
@@ -78,11 +110,22 @@ impl Window {
         let whole = canvas.area();
         canvas.cover(&rounded(&inner, frame.radius as f32), (inner.x, inner.y), &whole, background);
         let Some(bar) = self.bar() else { return canvas };
-        let shade = mix(background, theme.foreground(), 20);
-        canvas.cover(&rounded(&inner, frame.radius as f32), (inner.x, inner.y), &bar, shade);
+        let bar_mask = rounded(&inner, frame.radius as f32);
+        canvas.cover(&bar_mask, (inner.x, inner.y), &bar, shade(background, theme));
         dots(&mut canvas, &bar);
         canvas
     }
+}
+
+/// What a window stands before.
+fn behind(background: Rgb) -> Rgb {
+    let light = background.iter().map(|channel| u32::from(*channel)).sum::<u32>() > 3 * 128;
+    mix(background, if light { BLACK } else { WHITE }, if light { 24 } else { 40 })
+}
+
+/// The colour of its bar.
+fn shade(background: Rgb, theme: &Theme) -> Rgb {
+    mix(background, theme.foreground(), 20)
 }
 
 fn rounded(area: &Area, radius: f32) -> Mask {
@@ -94,7 +137,7 @@ fn rounded(area: &Area, radius: f32) -> Mask {
         w - r,
         h - r
     );
-    fill(&Figure { path, pen: None, opacity: 255 }, area.width, area.height)
+    fill(&Figure::Filled(path), area.width, area.height)
 }
 
 fn dots(canvas: &mut Canvas, bar: &Area) {

@@ -5,3 +5,4 @@ pub(super) mod export;
 pub(super) mod mark;
 pub(super) mod marks;
 pub(super) mod play;
+pub(super) mod screenshot;

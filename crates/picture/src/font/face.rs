@@ -24,6 +24,15 @@ impl Face {
         FontRef { data: &self.data, offset: self.offset, key: self.key }
     }
 
+    /// The whole file, and where in it this font begins.
+    pub(super) fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    pub(super) const fn start(&self) -> usize {
+        self.offset as usize
+    }
+
     pub(crate) fn has(&self, ch: char) -> bool {
         self.glyph(ch) != 0
     }

@@ -13,7 +13,7 @@ pub(super) fn figure(ch: char, cell: Cell) -> Figure {
         0x01..=0x08 => Figure::boxes([[0, h - high(number), w, h]]),
         0x09..=0x0F => Figure::boxes([[0, 0, wide(0x10 - number), h]]),
         0x10 => Figure::boxes([[wide(4), 0, w, h]]),
-        0x11..=0x13 => Figure { opacity: (64 * (number - 0x10)) as u8, ..Figure::boxes([[0, 0, w, h]]) },
+        0x11..=0x13 => Figure::Boxes(vec![[0, 0, w, h]], (64 * (number - 0x10)) as u8),
         0x14 => Figure::boxes([[0, 0, w, high(1).max(1)]]),
         0x15 => Figure::boxes([[w - wide(1).max(1), 0, w, h]]),
         _ => quadrants(number, cell),
@@ -62,5 +62,5 @@ pub(super) fn braille(ch: char, cell: Cell) -> Figure {
         let _ =
             write!(path, "M{left} {y}a{radius} {radius} 0 0 1 {size} 0a{radius} {radius} 0 0 1 {} 0Z", -size);
     }
-    Figure::filled(path)
+    Figure::Filled(path)
 }

@@ -210,7 +210,7 @@ fn arc(ch: char, cell: Cell) -> Figure {
     let radius = (edge_x - x).abs().min((edge_y - y).abs());
     let (dx, dy) = (if right { radius } else { -radius }, if down { radius } else { -radius });
     let near = 1.0 - ROUND;
-    Figure::drawn(
+    Figure::Drawn(
         format!(
             "M{x} {edge_y}L{x} {}C{x} {} {} {y} {} {y}L{edge_x} {y}",
             y + dy,
@@ -231,5 +231,5 @@ fn diagonal(ch: char, cell: Cell) -> Figure {
         '╲' => falling,
         _ => rising + &falling,
     };
-    Figure::drawn(path, cell.line as f32)
+    Figure::Drawn(path, cell.line as f32)
 }

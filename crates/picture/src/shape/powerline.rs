@@ -5,8 +5,8 @@ use super::{Cell, Figure};
 pub(super) fn figure(ch: char, cell: Cell) -> Figure {
     let (w, h) = (cell.width as f32, cell.height as f32);
     let (half, line) = (h / 2.0, cell.line as f32);
-    let filled = |path: String| Figure::filled(path);
-    let drawn = |path: String| Figure::drawn(path, line);
+    let filled = |path: String| Figure::Filled(path);
+    let drawn = |path: String| Figure::Drawn(path, line);
     match u32::from(ch) & 0xF {
         0x0 => filled(format!("M0 0L{w} {half}L0 {h}Z")),
         0x1 => drawn(format!("M0 0L{w} {half}L0 {h}")),

@@ -1,0 +1,197 @@
+//! `abide screenshot`: the screen of a session as a picture, drawn without a browser.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use abide_core::failure::{Code, Failure};
+use abide_core::screen::Screen;
+use abide_engine::Source;
+use abide_picture::{Design, Drawing, Painter, png};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Faulty, Front, Verb};
+use crate::design::Look;
+use crate::show::time::Time;
+
+const EXAMPLES: &str = "Examples:
+  abide screenshot nightly                       write nightly.png
+  abide screenshot -o now.png --window @last     with the frame of a window around it
+  abide screenshot -o page.svg --theme light k3  vectors, with text that can be selected
+  abide screenshot -o - build | wl-copy          to standard output";
+
+/// Draw the screen of a session
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(
+    after_help = "The fonts that are part of abide make a picture the same on every machine; what they lack, such as CJK, \
+    is looked for in the fonts of the system."
+)]
+pub(crate) struct Args {
+    /// The file to write, as .png or .svg; - for PNG to standard output [default: the session's name or ID with .png]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    look: Look,
+    /// ID, name, unique prefix or @last
+    #[arg(value_name = "ID")]
+    session: String,
+}
+
+/// A picture that was drawn.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Screenshot")]
+pub(crate) struct ScreenshotView {
+    id: String,
+    /// How many bytes of output the screen stands for.
+    seq: u64,
+    at: Time,
+    /// The file that was written; null if it went to standard output.
+    path: Option<String>,
+    #[schemars(extend("enum" = ["png", "svg"]))]
+    format: &'static str,
+    /// In pixels.
+    width: usize,
+    height: usize,
+    bytes: usize,
+    cols: u16,
+    rows: u16,
+    /// Of the visible text, as `snapshot` gives it.
+    hash: String,
+    #[schemars(extend("enum" = ["live", "replay"]))]
+    source: &'static str,
+}
+
+impl Verb for Args {
+    type Data = ScreenshotView;
+
+    fn with_faults(&self) -> Faulty {
+        Faulty::Warn
+    }
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let sessions = front.sessions()?;
+        let session = sessions.find(&self.session)?;
+        let to = Target::of(self.output, session.name().unwrap_or(session.id.as_str()), front)?;
+        let snapshot = sessions.snapshot(&session, None)?;
+        if snapshot.source == Source::ReplayInstead {
+            front.output.remark(
+                "abide: the host did not answer within a second; this is replayed from the recording",
+            );
+        }
+        let screen = &snapshot.screen;
+        let title = Some(screen.title()).filter(|title| !title.is_empty());
+        let design = self.look.design(title.unwrap_or(&self.session));
+        let size = screen.size();
+        let (width, height, picture) = draw(to.format(), design, screen);
+        let path = to.write(&picture, front)?;
+        let data = ScreenshotView {
+            id: session.id.to_string(),
+            seq: snapshot.position,
+            at: Time(sessions.now().at.wall),
+            path,
+            format: to.format().name(),
+            width,
+            height,
+            bytes: picture.len(),
+            cols: size.cols,
+            rows: size.rows,
+            hash: format!("{:016x}", screen.hash()),
+            source: match snapshot.source {
+                Source::Live => "live",
+                Source::Replay | Source::ReplayInstead => "replay",
+            },
+        };
+        if data.path.is_some() || front.output.is_json() {
+            front.output.show(&data, |page| {
+                page.plain(data.path.as_deref().unwrap_or_default()).end();
+            })?;
+        }
+        Ok(0)
+    }
+}
+
+/// What a picture is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Png,
+    Svg,
+}
+
+impl Format {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Svg => "svg",
+        }
+    }
+}
+
+/// Width and height of the picture in pixels, and its file.
+fn draw(format: Format, design: Design, screen: &Screen) -> (usize, usize, Vec<u8>) {
+    match format {
+        Format::Png => {
+            let mut painter = Painter::new(design, screen.size());
+            painter.paint(&screen.view());
+            let canvas = painter.canvas();
+            (canvas.width(), canvas.height(), png(canvas))
+        }
+        Format::Svg => {
+            let drawing = Drawing::new(design, screen.size());
+            let (width, height) = drawing.size();
+            (width, height, drawing.still(&screen.view()).into_bytes())
+        }
+    }
+}
+
+/// Where a picture goes.
+#[derive(Debug)]
+enum Target {
+    Standard,
+    File(PathBuf, Format),
+}
+
+impl Target {
+    /// What was asked for, else a file of this name in the current directory.
+    fn of(asked: Option<PathBuf>, name: &str, front: &Front) -> Result<Self, Failure> {
+        let path = asked.unwrap_or_else(|| PathBuf::from(format!("{name}.png")));
+        if path == Path::new("-") {
+            return if front.output.is_json() { Err(two_answers()) } else { Ok(Self::Standard) };
+        }
+        match path.extension().and_then(OsStr::to_str) {
+            Some("png") => Ok(Self::File(path, Format::Png)),
+            Some("svg") => Ok(Self::File(path, Format::Svg)),
+            Some(_) | None => Err(no_picture(&path)),
+        }
+    }
+
+    const fn format(&self) -> Format {
+        match self {
+            Self::Standard => Format::Png,
+            Self::File(_, format) => *format,
+        }
+    }
+
+    /// Writes it, and gives the path of the file if it is one.
+    fn write(&self, picture: &[u8], front: &mut Front) -> Result<Option<String>, Failure> {
+        let Self::File(path, _) = self else {
+            front.output.raw(picture)?;
+            return Ok(None);
+        };
+        let written = File::create(path).and_then(|mut file| file.write_all(picture));
+        written.map_err(|e| Failure::io("write", &path.display(), &e))?;
+        Ok(Some(path.display().to_string()))
+    }
+}
+
+fn two_answers() -> Failure {
+    Failure::new(Code::Usage, "with --json standard output is taken, so the picture cannot go there")
+        .hint("give it a file: `abide screenshot --json -o FILE.png ID`")
+}
+
+fn no_picture(path: &Path) -> Failure {
+    Failure::new(Code::Usage, format!("the name {} does not say what kind of picture it is", path.display()))
+        .hint("end it in .png or .svg; films are made by `abide export`")
+}

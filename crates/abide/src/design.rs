@@ -1,0 +1,65 @@
+//! How pictures and films should look, as it is typed, and where fonts are looked for that ours lack something of.
+
+use std::path::PathBuf;
+
+use abide_core::theme::Theme;
+use abide_picture::Design;
+use clap::builder::PossibleValuesParser;
+
+use crate::environment::Variable;
+
+/// As many shades as the eye tells apart at the edge of a letter, and so few that most pictures have a small palette.
+const SHADES: u8 = 31;
+
+/// The flags that say how a picture looks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Look {
+    /// The colours of a picture
+    #[arg(long, value_name = "NAME", default_value = Theme::ALL[0].name, value_parser = themes())]
+    theme: String,
+    /// How large letters are, in pixels
+    #[arg(long, value_name = "PIXELS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(6..=96))]
+    font_size: u16,
+    /// Between the text and the edge, in pixels [default: three quarters of the font size]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u16).range(0..=500))]
+    padding: Option<u16>,
+    /// With the frame of a window around it
+    #[arg(long)]
+    window: bool,
+    /// Without the cursor
+    #[arg(long)]
+    no_cursor: bool,
+}
+
+fn themes() -> PossibleValuesParser {
+    PossibleValuesParser::new(Theme::ALL.iter().map(|theme| theme.name))
+}
+
+impl Look {
+    /// What was typed, for a window with this title.
+    pub(crate) fn design(&self, title: &str) -> Design {
+        Design {
+            theme: Theme::find(&self.theme).unwrap_or(&Theme::ALL[0]),
+            font_size: f32::from(self.font_size),
+            padding: usize::from(self.padding.unwrap_or(self.font_size * 3 / 4)),
+            window: self.window.then(|| title.to_owned()),
+            cursor: !self.no_cursor,
+            shades: SHADES,
+            font_directories: font_directories(),
+        }
+    }
+}
+
+/// Where systems keep fonts: the user's own first.
+fn font_directories() -> Vec<PathBuf> {
+    let home = Variable::UserHome.absolute_path();
+    let own = Variable::DataHome
+        .absolute_path()
+        .or_else(|| home.as_ref().map(|home| home.join(".local/share")))
+        .map(|data| data.join("fonts"));
+    let of_home = home.into_iter().flat_map(|home| [home.join(".fonts"), home.join("Library/Fonts")]);
+    let shared = Variable::DataDirs.value().unwrap_or_else(|| "/usr/local/share:/usr/share".into());
+    let shared: Vec<PathBuf> = std::env::split_paths(&shared).map(|data| data.join("fonts")).collect();
+    let of_macos = ["/Library/Fonts", "/System/Library/Fonts"].map(PathBuf::from);
+    own.into_iter().chain(of_home).chain(shared).chain(of_macos).collect()
+}
