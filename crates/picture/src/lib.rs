@@ -13,6 +13,7 @@ mod png;
 mod shape;
 mod spot;
 mod svg;
+mod video;
 mod window;
 
 pub use self::canvas::{Area, Canvas};
@@ -21,3 +22,4 @@ pub use self::gif::GifFilm;
 pub use self::paint::{Change, Design, Painter};
 pub use self::png::png;
 pub use self::svg::{Drawing, SvgFilm};
+pub use self::video::VideoFilm;

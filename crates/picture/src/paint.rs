@@ -38,8 +38,8 @@ pub struct Design {
 pub struct Change {
     /// The part of the canvas outside of which nothing differs; none if all is as it was.
     pub area: Option<Area>,
-    /// By how many pixels most of what is there has moved up.
-    pub moved: usize,
+    /// By how many pixels most of what is there has moved up; negative for down.
+    pub moved: i32,
 }
 
 /// Paints screens of one size.
@@ -147,16 +147,18 @@ impl Painter {
         }
     }
 
-    /// By how many pixels rows that are not blank have moved up, if most of what changed did.
-    fn moved(&self, new: &[Vec<Spot>]) -> usize {
-        let written = |row: &[Spot]| row.iter().any(|spot| spot.cluster.is_some());
-        let stays = (0..new.len()).filter(|row| new[*row] == self.rows[*row] && written(&new[*row])).count();
-        let best = (1..new.len()).map(|by| {
-            let rows = (0..new.len() - by).filter(|row| written(&new[*row]));
-            (rows.filter(|row| new[*row] == self.rows[row + by]).count(), by)
-        });
-        let (count, by) = best.max_by_key(|(count, by)| (*count, usize::MAX - by)).unwrap_or_default();
-        if count > stays / 2 && count > 1 { by * self.glyphs.metrics().cell.height } else { 0 }
+    /// By how many pixels rows that are not blank have moved up or, negative, down, if most of what changed did.
+    fn moved(&self, new: &[Vec<Spot>]) -> i32 {
+        let rows = new.len() as i32;
+        let written: Vec<bool> =
+            new.iter().map(|row| row.iter().any(|spot| spot.cluster.is_some())).collect();
+        let same = |by: i32| {
+            let rows = (0..rows).filter(|row| (0..rows).contains(&(row + by)) && written[*row as usize]);
+            rows.filter(|row| new[*row as usize] == self.rows[(row + by) as usize]).count()
+        };
+        let best = (1 - rows..rows).filter(|by| *by != 0).map(|by| (same(by), by));
+        let (count, by) = best.max_by_key(|(count, by)| (*count, -by.abs())).unwrap_or_default();
+        if count > 1 && count > same(0) / 2 { by * self.glyphs.metrics().cell.height as i32 } else { 0 }
     }
 
     fn paint_row(&mut self, number: usize) {
