@@ -40,6 +40,10 @@ bench-ls:
 bench-life *WHAT:
     cargo run --release -p abide-testkit --bin bench-life -- {{ WHAT }}
 
+# Has ffmpeg decode a video of ours and compares every picture (needs ffmpeg)
+video-check:
+    cargo run --release -q -p abide-picture --example video-check
+
 # Licences, sources and advisories of the dependencies (needs cargo-deny)
 deny:
     cargo deny check

@@ -77,6 +77,11 @@ impl Fonts {
         order.find(|index| self.shipped(*index).is_some_and(|face| all(&face)))
     }
 
+    /// How wide a character of a shipped face is in letters of this size.
+    pub(crate) fn advance(&self, index: usize, ch: char, size: f32) -> Option<f32> {
+        self.shipped(index).map(|face| face.advance(face.glyph(ch), size))
+    }
+
     /// The shapes of some characters of a shipped face, as a web font.
     pub(crate) fn web_font(&self, index: usize, wanted: &BTreeSet<char>) -> Option<Vec<u8>> {
         extract::extract(&*self.shipped(index)?, wanted)

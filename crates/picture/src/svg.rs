@@ -106,7 +106,7 @@ impl Drawing {
             return (around, String::new());
         };
         for ch in title.chars() {
-            self.letters.note(ch, "", Slant::default());
+            self.letters.note(ch, "", Slant::default(), self.metrics.em);
         }
         let middle = (bar.x + bar.width / 2, bar.y as f32 + bar.height as f32 / 2.0 + self.metrics.em * 0.35);
         let title = format!(
@@ -157,11 +157,11 @@ impl Drawing {
 }
 
 impl Letters {
-    /// Notes that a cluster is needed, and says whether the file carries it in letters as wide as a cell.
-    fn note(&mut self, ch: char, marks: &str, slant: Slant) -> bool {
-        let Some(index) = self.fonts.carried(ch, marks, slant) else { return false };
+    /// Notes that a cluster is needed, and says how wide its letters are; none if the file does not carry them.
+    fn note(&mut self, ch: char, marks: &str, slant: Slant, em: f32) -> Option<f32> {
+        let index = self.fonts.carried(ch, marks, slant)?;
         self.used.entry(index).or_default().extend(std::iter::once(ch).chain(marks.chars()));
-        index < 4 && marks.is_empty()
+        self.fonts.advance(index, ch, em)
     }
 }
 

@@ -4,7 +4,9 @@
 mod bits;
 mod encode;
 mod macroblock;
+mod motion;
 mod mp4;
+mod parameters;
 mod planes;
 mod predict;
 mod residual;
@@ -17,6 +19,7 @@ use abide_core::screen::{Size, View};
 
 use self::encode::Encoder;
 use self::mp4::{Sample, Track};
+use self::parameters::Parameters;
 use crate::film::Film;
 use crate::paint::{Change, Design, Painter};
 
@@ -25,24 +28,26 @@ const KEY_EVERY: Duration = Duration::from_secs(10);
 /// And they may take a picture that lasts longer for a fault.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Makes a film. The file is written twice: what it holds, and then that again behind its index, so that it can be
-/// played while it is loaded.
+/// Makes a film. The index stands in front, so that a file can be played while it is loaded; until that is known, the
+/// pictures are kept in a place of their own.
 #[derive(Debug)]
-pub struct VideoFilm<F> {
-    file: F,
+pub struct VideoFilm<W, K> {
+    out: W,
+    kept: K,
     painter: Painter,
     encoder: Encoder,
     samples: Vec<Sample>,
     key: Duration,
 }
 
-impl<F: Read + Write + Seek> VideoFilm<F> {
-    /// A film of screens of this size; those of another size are cut or have room left.
-    pub fn new(file: F, design: Design, size: Size) -> Self {
+impl<W: Write, K: Read + Write + Seek> VideoFilm<W, K> {
+    /// A film of screens of this size; those of another size are cut or have room left. The place to keep pictures
+    /// in is empty.
+    pub fn new(out: W, kept: K, design: Design, size: Size) -> Self {
         let painter = Painter::new(design, size);
         let canvas = painter.canvas();
         let encoder = Encoder::new(canvas.width(), canvas.height());
-        Self { file, painter, encoder, samples: Vec::new(), key: Duration::ZERO }
+        Self { out, kept, painter, encoder, samples: Vec::new(), key: Duration::ZERO }
     }
 
     fn write(&mut self, at: Duration, change: &Change) -> io::Result<()> {
@@ -53,8 +58,8 @@ impl<F: Read + Write + Seek> VideoFilm<F> {
         }
         let unit = self.encoder.encode(self.painter.canvas(), change.area, change.moved, key);
         let length = unit.len() as u32;
-        self.file.write_all(&length.to_be_bytes())?;
-        self.file.write_all(&unit)?;
+        self.kept.write_all(&length.to_be_bytes())?;
+        self.kept.write_all(&unit)?;
         self.samples.push(Sample { at, bytes: length + 4, key });
         Ok(())
     }
@@ -69,7 +74,7 @@ impl<F: Read + Write + Seek> VideoFilm<F> {
     }
 }
 
-impl<F: Read + Write + Seek> Film for VideoFilm<F> {
+impl<W: Write, K: Read + Write + Seek> Film for VideoFilm<W, K> {
     fn show(&mut self, at: Duration, view: &View<'_>) -> io::Result<()> {
         self.hold(at)?;
         let change = self.painter.paint(view);
@@ -81,14 +86,17 @@ impl<F: Read + Write + Seek> Film for VideoFilm<F> {
     fn finish(mut self: Box<Self>, until: Duration) -> io::Result<()> {
         self.hold(until)?;
         let canvas = self.painter.canvas();
+        let parameters = Parameters { width: canvas.width(), height: canvas.height() };
         let track = Track {
             size: (canvas.width(), canvas.height()),
-            level: self.encoder.level(),
-            parameters: self.encoder.parameters(),
+            level: parameters.level(),
+            parameters: parameters.units(),
             samples: &self.samples,
             until,
         };
-        mp4::finish(&mut self.file, &track)?;
-        self.file.flush()
+        self.out.write_all(&track.head()?)?;
+        self.kept.rewind()?;
+        io::copy(&mut self.kept, &mut self.out)?;
+        self.out.flush()
     }
 }

@@ -11,6 +11,11 @@ use crate::glyph::Metrics;
 use crate::shape::{self, Figure};
 use crate::spot::{Caret, Spot};
 
+/// Letters that differ by less in width are as wide as each other, in pixels.
+const SAME: f32 = 0.1;
+/// How much wider than its cell a symbol may be said to be, since it has room at its sides.
+const HANGS_OVER: f32 = 1.2;
+
 /// What is drawn of a row.
 pub(super) struct Row<'a> {
     metrics: &'a Metrics,
@@ -94,13 +99,21 @@ impl<'a> Row<'a> {
         }
         let text = format!("{}{marks}", cluster.ch);
         let run = Run { x, text, color: spot.text, slant: cluster.slant, hidden: false };
-        if letters.note(cluster.ch, marks, cluster.slant) {
-            self.join(run);
-        } else {
+        let room = (self.metrics.cell.width * usize::from(cluster.columns)) as f32;
+        match letters.note(cluster.ch, marks, cluster.slant, self.metrics.em) {
+            Some(width) if (width - room).abs() < SAME => self.join(run),
+            // A symbol made for more room is smaller, in the middle of its cell.
+            Some(width) => {
+                self.end_run();
+                let size = self.metrics.em * (room * HANGS_OVER / width).min(1.0);
+                let middle = Run { x: x + room as usize / 2, ..run };
+                self.put(&middle, &format!(" text-anchor=\"middle\" style=\"font-size:{size:.1}px\""));
+            }
             // Letters of a font that we do not know are made to fit their columns.
-            self.end_run();
-            let room = self.metrics.cell.width * usize::from(spot.columns);
-            self.put(&run, &format!(" textLength=\"{room}\" lengthAdjust=\"spacingAndGlyphs\""));
+            None => {
+                self.end_run();
+                self.put(&run, &format!(" textLength=\"{room}\" lengthAdjust=\"spacingAndGlyphs\""));
+            }
         }
     }
 

@@ -3,18 +3,15 @@
 
 use super::bits::Bits;
 use super::macroblock::{Coefficients, SQUARES};
+use super::motion::{Motion, Motions};
+use super::parameters::{FRAME_NUMBER_BITS, QUANTISER};
 use super::planes::{BLOCK, Planes};
 use super::predict::{Expected, Mode};
 use super::residual::{self, Context};
 use super::transform::Quantiser;
 use crate::canvas::{Area, Canvas};
 
-/// How coarse brightness is kept: at 20 the eye sees no difference in text.
-const QUANTISER: usize = 20;
-const FRAME_NUMBER_BITS: u32 = 8;
 /// Kinds of units, with how much others depend on them.
-const UNIT_PARAMETERS: u8 = 0x67;
-const UNIT_PICTURE_PARAMETERS: u8 = 0x68;
 const UNIT_KEY: u8 = 0x65;
 const UNIT_OTHER: u8 = 0x41;
 /// Types of macroblocks within a slice that may look back; those that do not are counted behind these.
@@ -25,13 +22,9 @@ const FARTHEST: i32 = 480;
 /// How much nearer a look back must be than a look aside to be worth a larger code.
 const BIAS: u32 = 96;
 
-/// By how many pixels what is shown lay lower in the picture before; negative for higher.
-type Motion = i32;
-
 /// Encodes pictures of one size.
 #[derive(Debug)]
 pub(super) struct Encoder {
-    size: (usize, usize),
     source: Planes,
     before: Planes,
     /// What a decoder has: of this picture as far as it is done, and of the one before.
@@ -39,8 +32,7 @@ pub(super) struct Encoder {
     reference: Planes,
     /// How many coefficients each square has: of brightness, and of both colours.
     counts: [Counts; 3],
-    /// How each macroblock looks back, if it does.
-    motions: Vec<Option<Motion>>,
+    motions: Motions,
     number: u32,
     keys: u32,
 }
@@ -87,7 +79,6 @@ impl Encoder {
         let planes = Planes::new(width, height);
         let (wide, high) = (planes.width(), planes.height());
         Self {
-            size: (width, height),
             before: planes.clone(),
             made: planes.clone(),
             reference: planes.clone(),
@@ -97,70 +88,10 @@ impl Encoder {
                 Counts::new(wide / 2, high / 2),
                 Counts::new(wide / 2, high / 2),
             ],
-            motions: vec![None; wide / BLOCK * (high / BLOCK)],
+            motions: Motions::new(wide / BLOCK, high / BLOCK),
             number: 0,
             keys: 0,
         }
-    }
-
-    /// What a decoder shows.
-    #[cfg(test)]
-    pub(super) const fn made(&self) -> &Planes {
-        &self.made
-    }
-
-    fn columns(&self) -> usize {
-        self.source.width() / BLOCK
-    }
-
-    /// The level that a decoder must reach: by how many macroblocks a picture has.
-    pub(super) fn level(&self) -> u8 {
-        const LEVELS: [(usize, u8); 6] =
-            [(3_600, 31), (5_120, 32), (8_192, 40), (22_080, 50), (36_864, 51), (139_264, 60)];
-        let blocks = self.motions.len();
-        LEVELS.iter().find(|(most, _)| blocks <= *most).map_or(62, |(_, level)| *level)
-    }
-
-    /// What is the same for all pictures.
-    pub(super) fn parameters(&self) -> [Vec<u8>; 2] {
-        let mut bits = Bits::default();
-        bits.put(66, 8);
-        // Within the baseline and the main profile.
-        bits.put(0b1100_0000, 8);
-        bits.put(u32::from(self.level()), 8);
-        bits.unsigned(0);
-        bits.unsigned(FRAME_NUMBER_BITS - 4);
-        // Pictures are shown in the order in which they come.
-        bits.unsigned(2);
-        bits.unsigned(1);
-        bits.flag(false);
-        let (width, height) = (self.source.width(), self.source.height());
-        bits.unsigned((width / BLOCK - 1) as u32);
-        bits.unsigned((height / BLOCK - 1) as u32);
-        bits.put(0b11, 2);
-        bits.flag(true);
-        bits.unsigned(0);
-        bits.unsigned(((width - self.size.0) / 2) as u32);
-        bits.unsigned(0);
-        bits.unsigned(((height - self.size.1) / 2) as u32);
-        bits.flag(true);
-        usability(&mut bits);
-        let sequence = bits.into_unit(UNIT_PARAMETERS);
-
-        let mut bits = Bits::default();
-        bits.unsigned(0);
-        bits.unsigned(0);
-        bits.put(0, 2);
-        bits.unsigned(0);
-        bits.unsigned(0);
-        bits.unsigned(0);
-        bits.put(0, 3);
-        bits.signed(QUANTISER as i32 - 26);
-        bits.signed(0);
-        bits.signed(0);
-        // Slices say that their edges are not to be smoothed; nothing else is special.
-        bits.put(0b100, 3);
-        [sequence, bits.into_unit(UNIT_PICTURE_PARAMETERS)]
     }
 
     /// The next picture: what has changed of it, and by how much most of that has moved up.
@@ -181,7 +112,8 @@ impl Encoder {
         let moved = if moved % 2 == 0 && moved.abs() <= FARTHEST { moved } else { 0 };
         let mut skipped = 0;
         for index in 0..self.motions.len() {
-            let place = (index % self.columns() * BLOCK, index / self.columns() * BLOCK);
+            let (col, row) = self.motions.place(index);
+            let place = (col * BLOCK, row * BLOCK);
             if key {
                 self.look_aside(&mut bits, index, place, 0);
                 continue;
@@ -248,14 +180,14 @@ impl Encoder {
             self.show(place, &expected);
         }
         self.clear_counts(place);
-        if motion == self.skipped_motion(index) {
+        if motion == self.motions.of_skipped(index) {
             *skipped += 1;
         } else {
             self.motion(bits, index, motion, skipped);
             // Nothing is left.
             bits.unsigned(0);
         }
-        self.motions[index] = Some(motion);
+        self.motions.set(index, Some(motion));
     }
 
     /// A macroblock that is new.
@@ -312,7 +244,7 @@ impl Encoder {
         bits.signed(0);
         self.write(bits, place, &coefficients);
         coefficients.rebuild(&mut self.made, place, expected, quantiser);
-        self.motions[index] = Some(motion);
+        self.motions.set(index, Some(motion));
     }
 
     /// The best continuation of the neighbours.
@@ -334,7 +266,7 @@ impl Encoder {
         bits.signed(0);
         self.write(bits, place, &coefficients);
         coefficients.rebuild(&mut self.made, place, &expected, quantiser);
-        self.motions[index] = None;
+        self.motions.set(index, None);
     }
 
     fn write(&mut self, bits: &mut Bits, place: (usize, usize), coefficients: &Coefficients) {
@@ -396,62 +328,6 @@ impl Encoder {
         bits.unsigned(LOOKS_BACK);
         bits.signed(0);
         // In quarters of a pixel.
-        bits.signed(4 * (motion - self.expected_motion(index)));
+        bits.signed(4 * (motion - self.motions.expected(index)));
     }
-
-    /// The neighbours left, above, and above at the right or else at the left; none for those that are not there.
-    fn neighbours(&self, index: usize) -> [Option<Option<Motion>>; 3] {
-        let columns = self.columns();
-        let (col, row) = (index % columns, index / columns);
-        let at = |there: bool, back: usize| there.then(|| self.motions[index - back]);
-        let left = at(col > 0, 1);
-        let above = at(row > 0, columns);
-        let right = at(row > 0 && col + 1 < columns, columns.saturating_sub(1));
-        let diagonal = right.or_else(|| at(row > 0 && col > 0, columns + 1));
-        [left, above, diagonal]
-    }
-
-    /// The motion that a decoder expects.
-    fn expected_motion(&self, index: usize) -> Motion {
-        let neighbours = self.neighbours(index);
-        if let [Some(left), None, None] = neighbours {
-            return left.unwrap_or(0);
-        }
-        let motions = neighbours.map(Option::flatten);
-        let mut known = motions.iter().flatten();
-        if let (Some(only), None) = (known.next(), known.next()) {
-            return *only;
-        }
-        let mut values = motions.map(|motion| motion.unwrap_or(0));
-        values.sort_unstable();
-        values[1]
-    }
-
-    /// The motion of a macroblock that is not told of.
-    fn skipped_motion(&self, index: usize) -> Motion {
-        match self.neighbours(index) {
-            [None, ..] | [_, None, _] | [Some(Some(0)), ..] | [_, Some(Some(0)), _] => 0,
-            [Some(_), Some(_), _] => self.expected_motion(index),
-        }
-    }
-}
-
-/// Which colours the numbers mean, and that no picture need be held back.
-fn usability(bits: &mut Bits) {
-    bits.put(0b00, 2);
-    bits.flag(true);
-    bits.put(5, 3);
-    bits.flag(false);
-    bits.flag(true);
-    // BT.709 in all three respects.
-    bits.put(0x01_0101, 24);
-    bits.put(0, 5);
-    bits.flag(true);
-    bits.flag(true);
-    bits.unsigned(0);
-    bits.unsigned(0);
-    bits.unsigned(11);
-    bits.unsigned(11);
-    bits.unsigned(0);
-    bits.unsigned(1);
 }

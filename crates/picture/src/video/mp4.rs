@@ -1,12 +1,10 @@
 //! MP4: the boxes around the pictures, with the index in front.
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::time::Duration;
 
 /// Units of time a second.
 const TICKS: u32 = 1000;
-/// How much is moved at a time when room is made for the index.
-const PIECE: u64 = 1 << 20;
 /// No rotation, no scale.
 const IDENTITY: [u32; 9] = [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000];
 
@@ -27,38 +25,6 @@ pub(super) struct Track<'a> {
     pub(super) parameters: [Vec<u8>; 2],
     pub(super) samples: &'a [Sample],
     pub(super) until: Duration,
-}
-
-/// Puts the index before the pictures, which are all that the file holds so far.
-pub(super) fn finish<F: Read + Write + Seek>(file: &mut F, track: &Track<'_>) -> io::Result<()> {
-    let length = file.seek(SeekFrom::End(0))?;
-    let too_long = |_| io::Error::other("the video would be longer than 4 GB");
-    let body = u32::try_from(length + 8).map_err(too_long)?;
-    // The index is as long wherever the pictures begin.
-    let offset = track.head(0).len() as u32 + 8;
-    offset.checked_add(body).ok_or_else(|| io::Error::other("the video would be longer than 4 GB"))?;
-    let mut head = track.head(offset);
-    head.extend(body.to_be_bytes());
-    head.extend(b"mdat");
-    shift(file, length, head.len() as u64)?;
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(&head)
-}
-
-/// Moves what is in the file towards its end, the last of it first.
-fn shift<F: Read + Write + Seek>(file: &mut F, length: u64, by: u64) -> io::Result<()> {
-    let mut piece = vec![0; PIECE.min(length) as usize];
-    let mut end = length;
-    while end > 0 {
-        let start = end.saturating_sub(PIECE);
-        let piece = &mut piece[..(end - start) as usize];
-        file.seek(SeekFrom::Start(start))?;
-        file.read_exact(piece)?;
-        file.seek(SeekFrom::Start(start + by))?;
-        file.write_all(piece)?;
-        end = start;
-    }
-    Ok(())
 }
 
 /// A box: its name and what is in it.
@@ -92,8 +58,24 @@ impl Track<'_> {
         times.windows(2).map(|pair| pair[1].saturating_sub(pair[0]).max(1)).collect()
     }
 
-    /// All before the pictures, which begin there.
-    fn head(&self, pictures: u32) -> Vec<u8> {
+    /// All that stands before the pictures.
+    ///
+    /// # Errors
+    /// If they are more than such a file can hold.
+    pub(super) fn head(&self) -> io::Result<Vec<u8>> {
+        let pictures: u64 = self.samples.iter().map(|sample| u64::from(sample.bytes)).sum();
+        // The index is as long wherever the pictures begin.
+        let start = self.index(0).len() as u64 + 8;
+        let whole = u32::try_from(start + pictures);
+        whole.map_err(|_| io::Error::other("the video would be longer than 4 GB"))?;
+        let mut head = self.index(start as u32);
+        head.extend((pictures as u32 + 8).to_be_bytes());
+        head.extend(b"mdat");
+        Ok(head)
+    }
+
+    /// The index of pictures that begin there.
+    fn index(&self, pictures: u32) -> Vec<u8> {
         let mut head = atom(b"ftyp", &[b"isom", &numbers(&[512]), b"isomiso2avc1mp41"]);
         let lasts: u32 = self.lengths().iter().sum();
         let (width, height) = (self.size.0 as u32, self.size.1 as u32);

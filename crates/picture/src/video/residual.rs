@@ -228,3 +228,65 @@ fn write_zeros(bits: &mut Bits, levels: &[(i32, usize)], context: Context) {
         left -= run;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Panics if one code begins another, or if the codes leave more room than they should.
+    fn check(name: &str, codes: &[Code], room: f64) {
+        let texts: Vec<String> = codes
+            .iter()
+            .map(|(length, value)| format!("{value:0width$b}", width = usize::from(*length)))
+            .collect();
+        for (index, text) in texts.iter().enumerate() {
+            assert_eq!(text.len(), usize::from(codes[index].0), "{name}: {text} is longer than it says");
+            let others = texts.iter().enumerate().filter(|(other, _)| *other != index);
+            for (_, other) in others {
+                assert!(!other.starts_with(text.as_str()), "{name}: {text} begins {other}");
+            }
+        }
+        let used: f64 = codes.iter().map(|(length, _)| 0.5_f64.powi(i32::from(*length))).sum();
+        assert!((1.0 - used - room).abs() < 1e-9, "{name}: {used} of all codes is used");
+    }
+
+    #[test]
+    fn no_code_of_a_table_begins_another() {
+        let tokens = |most: usize, context: Context| -> Vec<Code> {
+            let pairs = (0..=most).flat_map(|count| (0..=count.min(3)).map(move |ones| (count, ones)));
+            pairs.map(|(count, ones)| token(count, ones, context)).collect()
+        };
+        // The standard leaves some long codes unused.
+        let unused = |codes: &[Code]| {
+            1.0 - codes.iter().map(|(length, _)| 0.5_f64.powi(i32::from(*length))).sum::<f64>()
+        };
+        for near in [0, 2, 4, 8] {
+            let codes = tokens(16, Context::Near(near));
+            assert!((0.0..0.04).contains(&unused(&codes)), "{near}: {}", unused(&codes));
+            check("tokens", &codes, unused(&codes));
+        }
+        let codes = tokens(4, Context::Mean);
+        check("tokens of means", &codes, unused(&codes));
+        for (lengths, bits) in ZERO_LENGTHS.iter().zip(ZERO_BITS) {
+            let codes: Vec<Code> = lengths.iter().copied().zip(bits.iter().copied()).collect();
+            assert_eq!(lengths.len(), bits.len());
+            check("zeros", &codes, unused(&codes));
+            assert!(unused(&codes) < 0.04);
+        }
+        for codes in MEAN_ZEROS.iter().chain(&RUNS) {
+            check("runs", codes, unused(codes));
+        }
+    }
+
+    #[test]
+    fn a_block_of_the_standard_s_example_has_its_known_code() {
+        // Coefficients 0 3 0 1 -1 -1 0 1 0: five, three of them ones at the end.
+        let mut bits = Bits::default();
+        let scanned = [0, 3, 0, 1, -1, -1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(write(&mut bits, &scanned, Context::Near(0)), 5);
+        bits.put(0, 8);
+        let unit = bits.into_unit(0);
+        let text: String = unit[1..].iter().map(|byte| format!("{byte:08b}")).collect();
+        assert!(text.starts_with("000010001110010111101101"), "{text}");
+    }
+}

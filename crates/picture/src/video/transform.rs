@@ -127,3 +127,38 @@ pub(super) fn hadamard(block: &Block) -> Block {
 pub(super) const fn small_hadamard([a, b, c, d]: [i32; 4]) -> [i32; 4] {
     [a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_near_to_what_was_there() {
+        let mut seed: u32 = 7;
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as i32 - 128
+        };
+        for (value, most) in [(0, 2), (12, 4), (20, 9), (32, 36)] {
+            let quantiser = Quantiser::new(value, true);
+            for _ in 0..200 {
+                let block: Block = std::array::from_fn(|_| next());
+                let kept = inverse(&quantiser.restore(&quantiser.quantise(&forward(&block))));
+                let far = block.iter().zip(kept).map(|(a, b)| (a - b).abs()).max().unwrap_or_default();
+                assert!(far <= most, "{far} at {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn means_survive_their_own_transform() {
+        let quantiser = Quantiser::new(20, true);
+        let means: Block = std::array::from_fn(|index| 16 * (index as i32 * 13 % 200 - 100));
+        let told = hadamard(&means).map(|mean| quantiser.quantise_mean((mean + 1) >> 1));
+        let back = hadamard(&told).map(|mean| quantiser.restore_luma_mean(mean));
+        for (before, after) in means.iter().zip(back) {
+            // Restored means are 64 times a sample, as the others are.
+            assert!((before * 4 - after).abs() < 64 * 8, "{before} {after}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ const RUN_COMMAND: &str = "cargo run --release -- demo";
 const TEST_COMMAND: &str = "cargo test --workspace";
 const ARCHITECTURE_LINES: usize = 250;
 /// The crates whose modules the code map names one by one.
-const MAPPED: [&str; 3] = ["core", "sys", "engine"];
+const MAPPED: [&str; 4] = ["core", "sys", "engine", "picture"];
 /// Folders of the machines that people work on. Written so that this file does not contain them.
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 

@@ -3,7 +3,7 @@
 use crate::workspace::{Offender, crates, expect_none, numbered, paper};
 
 /// The most direct dependencies of each crate, ours included.
-const CEILINGS: [(&str, usize); 4] = [("core", 6), ("sys", 5), ("engine", 12), ("abide", 22)];
+const CEILINGS: [(&str, usize); 5] = [("core", 6), ("sys", 5), ("engine", 12), ("picture", 6), ("abide", 22)];
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 

@@ -1,0 +1,9 @@
+//! What is drawn, told as facts about pixels, tags and boxes: what must hold however letters are shaped.
+
+#![cfg(test)]
+
+mod common;
+mod films;
+mod pixels;
+mod vectors;
+mod videos;
