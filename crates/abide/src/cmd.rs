@@ -148,7 +148,7 @@ fn duration(text: &str) -> Result<u64, Failure> {
 }
 
 /// The names of the themes, for flags.
-fn themes() -> clap::builder::PossibleValuesParser {
+pub(crate) fn themes() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(Theme::ALL.iter().map(|theme| theme.name))
 }
 

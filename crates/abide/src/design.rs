@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use abide_core::theme::Theme;
+use abide_core::screen::theme::Theme;
 use abide_picture::Design;
-use clap::builder::PossibleValuesParser;
 
 use crate::environment::Variable;
 
@@ -14,8 +13,8 @@ const SHADES: u8 = 31;
 /// The flags that say how a picture looks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Look {
-    /// The colours of a picture
-    #[arg(long, value_name = "NAME", default_value = Theme::ALL[0].name, value_parser = themes())]
+    /// The colours of pictures, films and pages
+    #[arg(long, value_name = "NAME", default_value = Theme::ALL[0].name, value_parser = crate::cmd::themes())]
     theme: String,
     /// How large letters are, in pixels
     #[arg(long, value_name = "PIXELS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(6..=96))]
@@ -31,15 +30,16 @@ pub(crate) struct Look {
     no_cursor: bool,
 }
 
-fn themes() -> PossibleValuesParser {
-    PossibleValuesParser::new(Theme::ALL.iter().map(|theme| theme.name))
-}
-
 impl Look {
+    /// The theme that was named.
+    pub(crate) fn theme(&self) -> &'static Theme {
+        Theme::find(&self.theme).unwrap_or(&Theme::ALL[0])
+    }
+
     /// What was typed, for a window with this title.
     pub(crate) fn design(&self, title: &str) -> Design {
         Design {
-            theme: Theme::find(&self.theme).unwrap_or(&Theme::ALL[0]),
+            theme: self.theme(),
             font_size: f32::from(self.font_size),
             padding: usize::from(self.padding.unwrap_or(self.font_size * 3 / 4)),
             window: self.window.then(|| title.to_owned()),

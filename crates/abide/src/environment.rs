@@ -40,6 +40,7 @@ variables! {
     LastingHome "XDG_STATE_HOME"    "The sessions are in abide below it, else below ~/.local/state.",
     DataHome    "XDG_DATA_HOME"     "Fonts for what ours lack are looked for in fonts below it, else below ~/.local/share.",
     DataDirs    "XDG_DATA_DIRS"     "And in fonts below these [default: /usr/local/share:/usr/share].",
+    Temporary   "TMPDIR"            "Where a video is kept until it is whole [default: /tmp].",
     UserHome    "HOME"              "What ~ means.",
 }
 

@@ -2,11 +2,13 @@
 //! that a recording of any length needs little memory. A further format is a file here and its line in `cmd/export.rs`.
 
 pub(crate) mod cast;
+pub(crate) mod film;
 pub(crate) mod html;
 pub(crate) mod text;
 
 use std::io::{self, Write};
 
+use abide_core::screen::Screen;
 use abide_engine::Step;
 
 /// What is the same for every format.
@@ -41,6 +43,14 @@ pub(crate) trait Export {
     /// # Errors
     /// If it cannot be written.
     fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Here the span ends, and so stands its screen.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn end(&mut self, _screen: &Screen, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Nothing follows; the session ended with this code, if it did and the span goes to its end.
     ///

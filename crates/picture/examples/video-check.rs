@@ -6,8 +6,8 @@ use std::io::{BufWriter, Cursor};
 use std::process::Command;
 use std::time::Duration;
 
+use abide_core::screen::theme::Theme;
 use abide_core::screen::{Screen, Size};
-use abide_core::theme::Theme;
 use abide_picture::{Canvas, Design, Film, Painter, VideoFilm};
 
 /// What a picture must reach, in decibels; at 40 the eye sees no difference.

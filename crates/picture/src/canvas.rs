@@ -1,6 +1,6 @@
 //! Canvas: pixels. Owns filling and blending, knows nothing of cells.
 
-use abide_core::theme::Rgb;
+use abide_core::screen::theme::Rgb;
 
 /// A part of a canvas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,38 +20,30 @@ pub trait Film {
     fn finish(self: Box<Self>, until: Duration) -> io::Result<()>;
 }
 
-/// How often a film may show another screen, so that a flood of output does not make it one of thousands: at whole
-/// multiples of a step, and only where something has changed.
+/// How often a film shows another screen, so that a flood of output does not make it one of thousands: at whole
+/// multiples of a step, and then the last that was to be seen before the next.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub struct Shutter {
     step: Duration,
-    changed: Option<Duration>,
 }
 
-impl Pace {
+impl Shutter {
     /// So many screens a second at most.
     #[must_use]
     pub fn new(rate: u32) -> Self {
-        Self { step: Duration::from_secs(1) / rate.max(1), changed: None }
+        Self { step: Duration::from_secs(1) / rate.max(1) }
     }
 
-    /// Takes note that the screen changes at this time. Before that it may have to be shown: gives from which time on.
-    pub fn change(&mut self, at: Duration) -> Option<Duration> {
-        let due = self.changed.map(|changed| self.step_of(changed));
-        let show = due.filter(|due| self.step_of(at) > *due);
-        if show.is_some() || self.changed.is_none() {
-            self.changed = Some(at);
-        }
-        show
-    }
-
-    /// From which time on the last screen is to be shown, if it was not yet.
-    pub fn end(&mut self) -> Option<Duration> {
-        self.changed.take().map(|changed| self.step_of(changed))
+    /// From which time on a screen is shown that came at one time and stays until another; none if it does not stay
+    /// until the next step.
+    #[must_use]
+    pub fn opens(&self, at: Duration, until: Option<Duration>) -> Option<Duration> {
+        let step = self.step_of(at);
+        until.is_none_or(|until| self.step_of(until) > step).then_some(step)
     }
 
     fn step_of(&self, at: Duration) -> Duration {
         let steps = at.as_nanos() / self.step.as_nanos().max(1);
-        self.step * u32::try_from(steps).unwrap_or(u32::MAX)
+        self.step.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX))
     }
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
+use abide_core::screen::theme::Theme;
 use abide_core::screen::{Size, View};
-use abide_core::theme::Theme;
 use gif::{DisposalMethod, Encoder, EncodingError, Frame, Repeat};
 
 use crate::canvas::{Area, Canvas, mix, pack, unpack};

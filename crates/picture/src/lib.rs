@@ -17,7 +17,7 @@ mod video;
 mod window;
 
 pub use self::canvas::{Area, Canvas};
-pub use self::film::{Film, Pace};
+pub use self::film::{Film, Shutter};
 pub use self::gif::GifFilm;
 pub use self::paint::{Change, Design, Painter};
 pub use self::png::png;

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use abide_core::screen::theme::{Colours, Rgb, Theme};
 use abide_core::screen::{Size, Underline, View};
-use abide_core::theme::{Colours, Rgb, Theme};
 use unicode_width::UnicodeWidthChar;
 
 use crate::canvas::{Area, Canvas, mix};

@@ -1,8 +1,8 @@
 //! Spot: a cell as it is to be painted, its colours settled: theme, dim, inverse, hidden, cursor. Rows of spots that are
 //! equal look equal, so what has changed between two screens is told from them.
 
+use abide_core::screen::theme::{Colours, Rgb, Theme};
 use abide_core::screen::{Attrs, CellView, CursorView, Underline, View};
-use abide_core::theme::{Colours, Rgb, Theme};
 
 use crate::canvas::mix;
 use crate::font::Slant;

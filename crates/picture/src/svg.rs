@@ -7,8 +7,8 @@ mod row;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use abide_core::screen::theme::Rgb;
 use abide_core::screen::{Size, View};
-use abide_core::theme::Rgb;
 
 pub use self::film::SvgFilm;
 use self::row::Row;

@@ -1,6 +1,6 @@
 //! The window around the text: padding, and if it is asked for a bar with three dots, round corners and a shadow.
 
-use abide_core::theme::{Rgb, Theme};
+use abide_core::screen::theme::{Rgb, Theme};
 
 use crate::canvas::{Area, Canvas, Mask, mix};
 use crate::glyph::fill;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use abide_core::screen::Underline;
-use abide_core::theme::Rgb;
+use abide_core::screen::theme::Rgb;
 
 use super::{Letters, escaped, hex};
 use crate::font::Slant;

@@ -1,7 +1,7 @@
 //! Screens and painters for the tests, and a reader of PNG files.
 
+use abide_core::screen::theme::Theme;
 use abide_core::screen::{Screen, Size};
-use abide_core::theme::Theme;
 use abide_picture::{Canvas, Design, Painter};
 
 /// The measures of a cell at the size that `design` asks for.

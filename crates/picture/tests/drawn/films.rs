@@ -1,4 +1,4 @@
-//! Films: GIF files that decode to what was painted, at the right times; the pace.
+//! Films: GIF files that decode to what was painted, at the right times; the shutter.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use abide_core::screen::Screen;
-use abide_picture::{Canvas, Design, Film, GifFilm, Pace};
+use abide_picture::{Canvas, Design, Film, GifFilm, Shutter};
 
 use crate::common::{design, painted, screen};
 
@@ -152,11 +152,11 @@ fn a_pause_longer_than_a_gif_can_tell_is_told_in_parts() {
 }
 
 #[test]
-fn a_pace_shows_each_step_once_and_always_the_last_screen() {
-    let mut pace = Pace::new(10);
+fn a_shutter_opens_once_a_step_for_the_last_screen_of_it() {
+    let shutter = Shutter::new(10);
     let changes = [5, 20, 90, 130, 135, 450, 451].map(ms);
-    let mut shown: Vec<Duration> = changes.iter().filter_map(|at| pace.change(*at)).collect();
-    shown.extend(pace.end());
-    assert_eq!(shown, [0, 100, 400].map(ms));
-    assert_eq!(pace.end(), None);
+    let shown = changes.iter().enumerate().filter_map(|(index, at)| {
+        shutter.opens(*at, changes.get(index + 1).copied()).map(|from| (index, from))
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), [(2, ms(0)), (4, ms(100)), (6, ms(400))]);
 }

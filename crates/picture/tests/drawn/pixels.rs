@@ -1,6 +1,6 @@
 //! Pictures: cells, lines that join, colours, files.
 
-use abide_core::theme::Theme;
+use abide_core::screen::theme::Theme;
 use abide_picture::{Design, Painter, png};
 
 use crate::common::{CELL, PADDING, cell, count, design, is_blank, painted, picture, read_png, screen};

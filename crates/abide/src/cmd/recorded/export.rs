@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Code, Failure};
 use abide_core::instant::{Instant, Span};
-use abide_core::screen::theme::Theme;
-use abide_engine::{Gap, Session, What};
+use abide_core::recording::{Kind, parse_resize};
+use abide_core::screen::Size;
+use abide_engine::{Gap, Session, Sessions, What};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cmd::{Faulty, Front, Verb, duration};
+use crate::design::Look;
 use crate::export::cast::{Cast, Version};
+use crate::export::film::{Filmed, Made};
 use crate::export::html::Player;
 use crate::export::text::Text;
 use crate::export::{About, Export, Wanted};
@@ -26,7 +29,8 @@ use crate::when;
 const EXAMPLES: &str = "Examples:
   abide export -o build.cast build                 for asciinema: asciinema play build.cast
   abide export --format txt nightly > nightly.txt  every line it showed, as it was seen
-  abide export --format html -o demo.html @last    a page that plays it
+  abide export -o demo.html @last                  a page that plays it
+  abide export -o demo.gif --idle-limit 1s @last   a film; also .mp4 and .svg, or the last screen as .png
   abide export --from -10m --idle-limit 2s nightly > last.cast
   abide export --follow build > live.cast          until it is over
   abide export --redact -o shared.cast build       without what looks like a secret";
@@ -40,9 +44,9 @@ const EXAMPLES: &str = "Examples:
     the file appears once it is whole. Secrets are guessed by their form: look at what you share."
 )]
 pub(crate) struct Args {
-    /// What to make of it
-    #[arg(long, value_enum, default_value_t = Format::Cast)]
-    format: Format,
+    /// What to make of it [default: what the name of the file says, else a cast]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
     /// The version of the cast
     #[arg(long, value_enum, value_name = "VERSION", default_value_t = Version::Three)]
     cast_version: Version,
@@ -64,9 +68,11 @@ pub(crate) struct Args {
     /// With what was typed
     #[arg(long)]
     input: bool,
-    /// The colours of a page
-    #[arg(long, value_name = "NAME", default_value = Theme::ALL[0].name, value_parser = crate::cmd::themes())]
-    theme: String,
+    /// How many pictures of a film a second, at most [default: 30, of a GIF 10]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=50))]
+    fps: Option<u32>,
+    #[command(flatten)]
+    look: Look,
     /// Write to this file [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
@@ -83,6 +89,15 @@ enum Format {
     Txt,
     /// A page that plays it
     Html,
+    /// A film for wherever a picture goes
+    Gif,
+    /// A film of vectors, with text that can be selected
+    Svg,
+    /// Video
+    #[value(alias = "video")]
+    Mp4,
+    /// The last screen as a picture
+    Png,
 }
 
 /// What was made.
@@ -90,7 +105,7 @@ enum Format {
 #[schemars(rename = "Export")]
 pub(crate) struct ExportView {
     id: String,
-    #[schemars(extend("enum" = ["cast", "txt", "html"]))]
+    #[schemars(extend("enum" = ["cast", "txt", "html", "gif", "svg", "mp4", "png"]))]
     format: &'static str,
     path: String,
     bytes: u64,
@@ -117,7 +132,8 @@ impl Verb for Args {
         let now = sessions.now().at.wall;
         let instant = |text: &Option<String>| text.as_deref().map(|text| when::at(text, now)).transpose();
         let span = Span { from: instant(&self.from)?, to: instant(&self.to)? };
-        let mut export = self.export(&session)?;
+        let format = self.format()?;
+        let mut export = self.export(format, &session, || largest(&sessions, &session, &span))?;
         let mut replay = sessions.replay(&session, &span, self.follow)?;
         if !export.needs_screen() {
             replay = replay.without_screen();
@@ -143,6 +159,8 @@ impl Verb for Args {
         }
         // Asked once more: what was followed is over only now.
         let ended = sessions.find(session.id.as_str()).ok().filter(|_| self.to.is_none());
+        let last = export.end(replay.screen(), &mut file.writer);
+        file.written(last)?;
         let last = export.finish(ended.and_then(|session| session.verdict.codes.exit), &mut file.writer);
         let whole = file.written(last)?;
         progress.clear();
@@ -150,7 +168,7 @@ impl Verb for Args {
         if let Some((path, bytes)) = file.publish()?.filter(|_| whole) {
             let view = ExportView {
                 id: session.id.to_string(),
-                format: self.format.name(),
+                format: format.name(),
                 path: path.display().to_string(),
                 bytes,
                 from: InstantView::new(ends[0]),
@@ -164,17 +182,46 @@ impl Verb for Args {
 }
 
 impl Format {
+    const fn is_text(self) -> bool {
+        match self {
+            Self::Cast | Self::Txt | Self::Html | Self::Svg => true,
+            Self::Gif | Self::Mp4 | Self::Png => false,
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Cast => "cast",
             Self::Txt => "txt",
             Self::Html => "html",
+            Self::Gif => "gif",
+            Self::Svg => "svg",
+            Self::Mp4 => "mp4",
+            Self::Png => "png",
         }
     }
 }
 
 impl Args {
-    fn export(&self, session: &Session) -> Result<Box<dyn Export>, Failure> {
+    /// What was asked for, by its name or by that of the file.
+    fn format(&self) -> Result<Format, Failure> {
+        let ending = self.output.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
+        let known = || Format::value_variants().iter().copied().find(|format| Some(format.name()) == ending);
+        let format = self.format.or_else(known).unwrap_or(Format::Cast);
+        if format.is_text() || self.output.is_some() || !io::stdout().is_terminal() {
+            return Ok(format);
+        }
+        let name = format.name();
+        Err(Failure::new(Code::Usage, format!("a terminal cannot show what is made as {name}"))
+            .hint(format!("name a file: `abide export -o FILE.{name} {}`", self.session)))
+    }
+
+    fn export(
+        &self,
+        format: Format,
+        session: &Session,
+        largest: impl Fn() -> Result<Size, Failure>,
+    ) -> Result<Box<dyn Export>, Failure> {
         let launched = session.evidence.beginning.launched.as_ref().map(|told| &told.body);
         let wanted = Wanted {
             idle_limit: self.idle_limit.as_deref().map(duration).transpose()?,
@@ -187,15 +234,37 @@ impl Args {
                 has_terminal: launched.is_none_or(|launched| launched.size.is_some()),
             },
         };
-        Ok(match self.format {
+        let film = |made: Made, wanted: Wanted| -> Result<Box<dyn Export>, Failure> {
+            let design = self.look.design(&wanted.about.title);
+            Ok(Box::new(Filmed::new(made, wanted, (design, largest()?), self.fps)))
+        };
+        Ok(match format {
             Format::Cast => Box::new(Cast::new(self.cast_version, wanted)),
             Format::Txt => Box::new(Text::new(&wanted)),
-            Format::Html => {
-                let theme = Theme::find(&self.theme).unwrap_or(&Theme::ALL[0]);
-                Box::new(Player::new(wanted, theme))
-            }
+            Format::Html => Box::new(Player::new(wanted, self.look.theme())),
+            Format::Gif => film(Made::Gif, wanted)?,
+            Format::Svg => film(Made::Svg, wanted)?,
+            Format::Mp4 => film(Made::Mp4, wanted)?,
+            Format::Png => film(Made::Png, wanted)?,
         })
     }
+}
+
+/// The largest that the screen was in a span, each side for itself.
+fn largest(sessions: &Sessions, session: &Session, span: &Span) -> Result<Size, Failure> {
+    let mut replay = sessions.replay(session, span, false)?.without_screen();
+    let mut largest = Size { cols: 1, rows: 1 };
+    while let Some(step) = replay.next()? {
+        let size = match step.what {
+            What::Begin(_) => Some(step.screen.size()),
+            What::Entry(entry, _) if entry.kind == Kind::Resize => parse_resize(entry.payload),
+            What::Entry(..) | What::Gap(_) | What::CaughtUp => None,
+        };
+        if let Some(Size { cols, rows }) = size {
+            largest = Size { cols: largest.cols.max(cols), rows: largest.rows.max(rows) };
+        }
+    }
+    Ok(largest)
 }
 
 /// Where the export goes: standard output, or a file that is there once it is whole.

@@ -1,8 +1,9 @@
 //! `abide screenshot`: the screen of a session as a picture, drawn without a browser.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Code, Failure};
@@ -12,13 +13,16 @@ use abide_picture::{Design, Drawing, Painter, png};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Faulty, Front, Verb};
+use crate::cmd::{Faulty, Front, Verb};
 use crate::design::Look;
+use crate::show::recorded::gap::{self, GapView};
 use crate::show::time::Time;
+use crate::when;
 
 const EXAMPLES: &str = "Examples:
   abide screenshot nightly                       write nightly.png
   abide screenshot -o now.png --window @last     with the frame of a window around it
+  abide screenshot --at 14:03 -o then.png build  as it was then
   abide screenshot -o page.svg --theme light k3  vectors, with text that can be selected
   abide screenshot -o - build | wl-copy          to standard output";
 
@@ -33,6 +37,9 @@ pub(crate) struct Args {
     /// The file to write, as .png or .svg; - for PNG to standard output [default: the session's name or ID with .png]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// The screen as it was at this instant, which is given as for `snapshot`
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
+    at: Option<String>,
     #[command(flatten)]
     look: Look,
     /// ID, name, unique prefix or @last
@@ -47,6 +54,7 @@ pub(crate) struct ScreenshotView {
     id: String,
     /// How many bytes of output the screen stands for.
     seq: u64,
+    /// When it was so: now if a living host shows it, else when the last entry came that it stands for.
     at: Time,
     /// The file that was written; null if it went to standard output.
     path: Option<String>,
@@ -62,6 +70,8 @@ pub(crate) struct ScreenshotView {
     hash: String,
     #[schemars(extend("enum" = ["live", "replay"]))]
     source: &'static str,
+    /// What is missing in the recording that it was replayed from.
+    gaps: Vec<GapView>,
 }
 
 impl Verb for Args {
@@ -75,11 +85,16 @@ impl Verb for Args {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
         let to = Target::of(self.output, session.name().unwrap_or(session.id.as_str()), front)?;
-        let snapshot = sessions.snapshot(&session, None)?;
+        let now = sessions.now().at.wall;
+        let at = self.at.as_deref().map(|text| when::at(text, now)).transpose()?;
+        let snapshot = sessions.snapshot(&session, at.as_ref())?;
         if snapshot.source == Source::ReplayInstead {
             front.output.remark(
                 "abide: the host did not answer within a second; this is replayed from the recording",
             );
+        }
+        for gap in &snapshot.gaps {
+            front.output.warn(&gap::says(gap), None);
         }
         let screen = &snapshot.screen;
         let title = Some(screen.title()).filter(|title| !title.is_empty());
@@ -90,7 +105,7 @@ impl Verb for Args {
         let data = ScreenshotView {
             id: session.id.to_string(),
             seq: snapshot.position,
-            at: Time(sessions.now().at.wall),
+            at: Time(snapshot.instant.map_or(now, |instant| instant.wall)),
             path,
             format: to.format().name(),
             width,
@@ -103,6 +118,7 @@ impl Verb for Args {
                 Source::Live => "live",
                 Source::Replay | Source::ReplayInstead => "replay",
             },
+            gaps: snapshot.gaps.iter().map(GapView::new).collect(),
         };
         if data.path.is_some() || front.output.is_json() {
             front.output.show(&data, |page| {
@@ -180,7 +196,9 @@ impl Target {
             front.output.raw(picture)?;
             return Ok(None);
         };
-        let written = File::create(path).and_then(|mut file| file.write_all(picture));
+        // As private as what was shown.
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+        let written = file.and_then(|mut file| file.write_all(picture));
         written.map_err(|e| Failure::io("write", &path.display(), &e))?;
         Ok(Some(path.display().to_string()))
     }
