@@ -8,7 +8,7 @@ use abide_picture::Design;
 use crate::environment::Variable;
 
 /// As many shades as the eye tells apart at the edge of a letter, and so few that most pictures have a small palette.
-const SHADES: u8 = 31;
+const SHADES: u8 = 15;
 
 /// The flags that say how a picture looks.
 #[derive(Debug, clap::Args)]

@@ -38,7 +38,7 @@ impl Area {
 
 /// How much of each pixel is covered, from 0 to 255, and where the first of them lies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Mask {
+pub(crate) struct Stencil {
     pub(crate) left: i32,
     pub(crate) top: i32,
     pub(crate) width: usize,
@@ -121,13 +121,15 @@ impl Canvas {
         }
     }
 
-    /// Lays a colour over it where the mask covers, at a place and within an area.
-    pub(crate) fn cover(&mut self, mask: &Mask, place: (usize, usize), clip: &Area, color: Rgb) {
-        let at = (place.0 as i32 + mask.left, place.1 as i32 + mask.top);
-        self.each(at, (mask.width, mask.cover.len()), clip, |pixel, index| match mask.cover[index] {
-            0 => {}
-            255 => *pixel = pack(color),
-            part => *pixel = pack(mix(unpack(*pixel), color, part)),
+    /// Lays a colour over it where the stencil covers, at a place and within an area.
+    pub(crate) fn cover(&mut self, stencil: &Stencil, place: (usize, usize), clip: &Area, color: Rgb) {
+        let at = (place.0 as i32 + stencil.left, place.1 as i32 + stencil.top);
+        self.each(at, (stencil.width, stencil.cover.len()), clip, |pixel, index| {
+            match stencil.cover[index] {
+                0 => {}
+                255 => *pixel = pack(color),
+                part => *pixel = pack(mix(unpack(*pixel), color, part)),
+            }
         });
     }
 

@@ -11,7 +11,7 @@ use swash::shape::ShapeContext;
 use swash::text::Codepoint;
 use swash::zeno::{Angle, Cap, Join, Stroke, Style, Transform, Vector};
 
-use crate::canvas::{Mask, Stamp};
+use crate::canvas::{Stamp, Stencil};
 use crate::font::{Choice, Face, Fonts, Slant};
 use crate::shape::{self, Cell, Figure};
 
@@ -50,7 +50,7 @@ pub(crate) struct Cluster {
 pub(crate) enum Glyph {
     Blank,
     /// To be filled with the colour of the text.
-    Mask(Mask),
+    Stencil(Stencil),
     /// Has colours of its own.
     Stamp(Stamp),
 }
@@ -98,21 +98,21 @@ impl Glyphs {
             return Glyph::Blank;
         }
         match self.write(cluster) {
-            Some(Glyph::Mask(mask)) => self.shaded(mask),
+            Some(Glyph::Stencil(stencil)) => self.shaded(stencil),
             Some(glyph) => glyph,
             None => self.shaded(fill(&shape::missing(cell, columns), cell.width * columns, cell.height)),
         }
     }
 
     /// Fewer shades are fewer colours, which a GIF counts.
-    fn shaded(&self, mut mask: Mask) -> Glyph {
+    fn shaded(&self, mut stencil: Stencil) -> Glyph {
         let most = u32::from(self.shades);
         if self.shades < u8::MAX {
-            for part in &mut mask.cover {
+            for part in &mut stencil.cover {
                 *part = shade_of(((u32::from(*part) * most + 127) / 255) as u8, self.shades);
             }
         }
-        Glyph::Mask(mask)
+        Glyph::Stencil(stencil)
     }
 
     /// Draws it with the letters of a font; none if no font has them.
@@ -125,16 +125,16 @@ impl Glyphs {
         let set = self.set(&choice.face, cluster, marks);
         let (scale, left) = self.fit(&choice.face, &set, room, cluster.columns);
         let size = self.metrics.em * scale;
-        let mut masks = Vec::new();
+        let mut stencils = Vec::new();
         for (id, x, y) in &set.glyphs {
             let offset = Vector::new(left + x * scale, y * scale);
             let image = self.render(&choice, *id, size, offset)?;
             match image.content {
                 Content::Color => return Some(Glyph::Stamp(self.place(&image, cluster.columns))),
-                Content::Mask | Content::SubpixelMask => masks.push(image),
+                Content::Mask | Content::SubpixelMask => stencils.push(image),
             }
         }
-        Some(join(&masks, self.metrics.baseline.round() as i32).map_or(Glyph::Blank, Glyph::Mask))
+        Some(join(&stencils, self.metrics.baseline.round() as i32).map_or(Glyph::Blank, Glyph::Stencil))
     }
 
     /// Sets a cluster in letters of the common size.
@@ -252,11 +252,11 @@ pub(crate) fn shade_of(number: u8, shades: u8) -> u8 {
 }
 
 /// The pixels that a figure covers.
-pub(crate) fn fill(figure: &Figure, width: usize, height: usize) -> Mask {
+pub(crate) fn fill(figure: &Figure, width: usize, height: usize) -> Stencil {
     let mut cover = vec![0; width * height];
     let mut render = |path: &str, style: Style<'_>| {
-        let mut mask = swash::zeno::Mask::new(path);
-        mask.style(style).size(width as u32, height as u32).render_into(&mut cover, None);
+        let mut stencil = swash::zeno::Mask::new(path);
+        stencil.style(style).size(width as u32, height as u32).render_into(&mut cover, None);
     };
     match figure {
         Figure::Filled(path) => render(path, Style::default()),
@@ -271,11 +271,11 @@ pub(crate) fn fill(figure: &Figure, width: usize, height: usize) -> Mask {
             }
         }
     }
-    Mask { left: 0, top: 0, width, cover }
+    Stencil { left: 0, top: 0, width, cover }
 }
 
-/// One mask of several images, which are placed from the line they stand on; that is so far below the top.
-fn join(images: &[Image], baseline: i32) -> Option<Mask> {
+/// One stencil of several images, which are placed from the line they stand on; that is so far below the top.
+fn join(images: &[Image], baseline: i32) -> Option<Stencil> {
     let places =
         || images.iter().map(|image| &image.placement).filter(|place| place.width > 0 && place.height > 0);
     let left = places().map(|place| place.left).min()?;
@@ -294,7 +294,7 @@ fn join(images: &[Image], baseline: i32) -> Option<Mask> {
             }
         }
     }
-    Some(Mask { left, top: top + baseline, width, cover })
+    Some(Stencil { left, top: top + baseline, width, cover })
 }
 
 fn multiply(pixels: &mut [u8]) {

@@ -128,8 +128,8 @@ impl Painter {
         let color = mix(theme.foreground(), self.background, DIMMED);
         for ch in title {
             let cluster = Cluster { ch, marks: None, columns: 1, slant: Slant::default() };
-            if let Glyph::Mask(mask) = &*self.glyphs.get(&cluster) {
-                self.canvas.cover(mask, (x, y), &bar, color);
+            if let Glyph::Stencil(stencil) = &*self.glyphs.get(&cluster) {
+                self.canvas.cover(stencil, (x, y), &bar, color);
             }
             x += cell.width;
         }
@@ -184,7 +184,7 @@ impl Painter {
         if let Some(cluster) = &spot.cluster {
             match &*self.glyphs.get(cluster) {
                 Glyph::Blank => {}
-                Glyph::Mask(mask) => self.canvas.cover(mask, place, band, spot.text),
+                Glyph::Stencil(stencil) => self.canvas.cover(stencil, place, band, spot.text),
                 Glyph::Stamp(stamp) => self.canvas.stamp(stamp, place, band),
             }
         }

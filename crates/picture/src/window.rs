@@ -2,7 +2,7 @@
 
 use abide_core::screen::theme::{Rgb, Theme};
 
-use crate::canvas::{Area, Canvas, Mask, mix};
+use crate::canvas::{Area, Canvas, Stencil, mix};
 use crate::glyph::fill;
 use crate::paint::Design;
 use crate::shape::{Cell, Figure};
@@ -110,8 +110,8 @@ impl Window {
         let whole = canvas.area();
         canvas.cover(&rounded(&inner, frame.radius as f32), (inner.x, inner.y), &whole, background);
         let Some(bar) = self.bar() else { return canvas };
-        let bar_mask = rounded(&inner, frame.radius as f32);
-        canvas.cover(&bar_mask, (inner.x, inner.y), &bar, shade(background, theme));
+        let bar_stencil = rounded(&inner, frame.radius as f32);
+        canvas.cover(&bar_stencil, (inner.x, inner.y), &bar, shade(background, theme));
         dots(&mut canvas, &bar);
         canvas
     }
@@ -128,7 +128,7 @@ fn shade(background: Rgb, theme: &Theme) -> Rgb {
     mix(background, theme.foreground(), 20)
 }
 
-fn rounded(area: &Area, radius: f32) -> Mask {
+fn rounded(area: &Area, radius: f32) -> Stencil {
     let (w, h, r) = (area.width as f32, area.height as f32, radius);
     let path = format!(
         "M{r} 0H{}A{r} {r} 0 0 1 {w} {r}V{}A{r} {r} 0 0 1 {} {h}H{r}A{r} {r} 0 0 1 0 {}V{r}A{r} {r} 0 0 1 {r} 0Z",
@@ -167,8 +167,8 @@ fn shadow(canvas: &mut Canvas, inner: &Area, frame: &Frame) {
     for y in 0..canvas.height() {
         let down = blurred(y, inner.y as f32 + drop, inner.bottom() as f32 + drop);
         let parts = across.iter().map(|across| (across * down * DARKEST) as u8);
-        let mask = Mask { left: 0, top: 0, width: canvas.width(), cover: parts.collect() };
+        let stencil = Stencil { left: 0, top: 0, width: canvas.width(), cover: parts.collect() };
         let line = Area { x: 0, y, width: canvas.width(), height: 1 };
-        canvas.cover(&mask, (0, y), &line, BLACK);
+        canvas.cover(&stencil, (0, y), &line, BLACK);
     }
 }

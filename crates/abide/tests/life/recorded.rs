@@ -4,4 +4,5 @@
 mod exported;
 mod instants;
 mod keeping;
+mod pictured;
 mod played;

@@ -74,11 +74,14 @@ const ASKED: &[&str] = &[
     "snapshot said",
     "snapshot --cells --at +0s said",
     "snapshot --at nowhere said",
+    "screenshot said -o SCRATCH/said.png",
+    "screenshot said -o SCRATCH/said.jpg",
     "diff said --from +0s",
     "marks said",
     "mark said here",
     "export said",
     "export said -o /dev/null/x",
+    "export said -o SCRATCH/said.gif",
     "play said",
     "search hello",
     "search --typed nothing",
@@ -114,6 +117,7 @@ fn what_every_command_prints_is_what_its_schema_says() {
     // The tour prints no more than claims, and has a test of its own.
     let mut checked = BTreeSet::from(["demo".to_owned()]);
     for asked in each.chain(ASKED.iter().map(ToString::to_string)) {
+        let asked = asked.replace("SCRATCH", &stage.path().display().to_string());
         let (verb, rest) = asked.split_once(' ').unwrap_or((&asked, ""));
         let args: Vec<&str> = [verb, "--json"].into_iter().chain(rest.split_whitespace()).collect();
         let ran = stage.abide.run(&args);
