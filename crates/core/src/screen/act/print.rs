@@ -43,7 +43,8 @@ impl Term {
             None => {}
             Some(0) => self.combine(ch),
             Some(wide) => {
-                if self.last.end.is_none_or(|end| !may_join(end, ch)) || !self.join(ch) {
+                let joined = self.last.end.is_some_and(|end| may_join(end, ch)) && self.join(ch);
+                if !joined {
                     // A single shift is for one character of any set.
                     let _ = self.cursor.take_charset();
                     self.put(ch, wide);
