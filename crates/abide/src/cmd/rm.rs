@@ -19,8 +19,7 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = concat!("If one of several may not be removed, none is. Warns of processes of a session that live on: \
-    once it is removed, nobody knows them any more.", signals_end_this!("a removal that was begun is ended by \
-    `abide rm` or `abide doctor --fix`."))
+    once it is removed, nobody knows them any more.", signals_end_this!("a removal that was begun is ended by `abide rm`."))
 )]
 pub(crate) struct Args {
     /// Stop it first if it runs; remove it even if its record is damaged
