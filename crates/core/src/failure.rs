@@ -181,3 +181,31 @@ pub fn admit(session: &str, status: Status, column: Column) -> Result<(), Failur
         .about(session)
         .in_status(status))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_of_the_system_has_a_way_out_that_fits_it() {
+        for (errno, code, way_out) in [
+            (30, "io", "read-only: make it writable, or choose another home"),
+            (13, "permission", "ask as the owner"),
+            (28, "io", "`abide gc --older 7d`"),
+            (122, "io", "`abide gc --older 7d`"),
+            (24, "io", "`ulimit -n 4096`"),
+            (23, "io", "`ulimit -n 4096`"),
+            (11, "io", "end some processes"),
+            (12, "io", "end some processes"),
+            (5, "io", "`abide doctor`"),
+        ] {
+            let error = std::io::Error::from_raw_os_error(errno);
+            let failure = Failure::io("write to", &"it", &error);
+            let hint = failure.hint.unwrap_or_default();
+            assert_eq!(failure.code.name(), code);
+            assert!(hint.contains(way_out), "{error}: {hint}");
+        }
+        let own = Failure::io("write to", &"it", &std::io::Error::other("why")).hint("mine");
+        assert_eq!(own.hint.as_deref(), Some("mine"), "whoever knows better says so");
+    }
+}

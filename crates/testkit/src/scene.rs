@@ -366,7 +366,8 @@ pub fn everything(home: &Path) -> Everything {
         ("failed", Scene::new(home, "failed00").guarded(&gone).launched(&gone).exec_failed(2)),
         ("lost", over("lost0000")),
         ("unknown", over("unknown0").bytes_added(b"\ngarbage\n")),
-        ("destroying", over("removing").ended(How::Exited { code: 0 }).removing()),
+        // Whoever removes it is at it.
+        ("destroying", over("removing").ended(How::Exited { code: 0 }).removing().held(Holder::Sealer)),
         ("destroyed", over("removed0").ended(How::Exited { code: 0 }).removing().removed()),
     ];
     Everything { scenes, living }
