@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use abide_core::failure::{Code, Failure};
+use abide_core::screen::Size;
 use abide_core::screen::theme::Theme;
 use abide_picture::Design;
 
@@ -36,9 +38,12 @@ impl Look {
         Theme::find(&self.theme).unwrap_or(&Theme::ALL[0])
     }
 
-    /// What was typed, for a window with this title.
-    pub(crate) fn design(&self, title: &str) -> Design {
-        Design {
+    /// What was typed, for screens of this size and a window with this title.
+    ///
+    /// # Errors
+    /// If a picture would be too large to be drawn.
+    pub(crate) fn design(&self, title: &str, size: Size) -> Result<Design, Failure> {
+        let design = Design {
             theme: self.theme(),
             font_size: f32::from(self.font_size),
             padding: usize::from(self.padding.unwrap_or(self.font_size * 3 / 4)),
@@ -46,7 +51,15 @@ impl Look {
             cursor: !self.no_cursor,
             shades: SHADES,
             font_directories: font_directories(),
+        };
+        if design.measure(size).is_some() {
+            return Ok(design);
         }
+        let (Size { cols, rows }, letters) = (size, self.font_size);
+        let too_large = format!(
+            "a picture of {cols}x{rows} cells with letters of {letters} pixels is too large to be drawn"
+        );
+        Err(Failure::new(Code::Usage, too_large).hint("make the letters smaller, such as --font-size 8"))
     }
 }
 

@@ -8,8 +8,8 @@ use abide_core::screen::{Size, Underline, View};
 use unicode_width::UnicodeWidthChar;
 
 use crate::canvas::{Area, Canvas, mix};
-use crate::font::Slant;
-use crate::glyph::{Cluster, Glyph, Glyphs};
+use crate::font::{Fonts, Slant};
+use crate::glyph::{Cluster, Glyph, Glyphs, measure};
 use crate::spot::{self, Caret, Spot};
 use crate::window::Window;
 
@@ -31,6 +31,20 @@ pub struct Design {
     pub shades: u8,
     /// Where fonts are looked for that have what ours lack.
     pub font_directories: Vec<PathBuf>,
+}
+
+/// More pixels than a picture may have: about what the largest video can.
+const TOO_MANY: usize = 35_000_000;
+
+impl Design {
+    /// Width and height of the picture of a screen in pixels; none if that is more than can be drawn.
+    #[must_use]
+    pub fn measure(&self, size: Size) -> Option<(usize, usize)> {
+        let cell = measure(Fonts::new(Vec::new()).first().as_deref(), self.font_size).cell;
+        let text = (cell.width * usize::from(size.cols), cell.height * usize::from(size.rows));
+        let (width, height) = Window::new(self, cell, text).size();
+        (width * height < TOO_MANY).then_some((width, height))
+    }
 }
 
 /// What differs from the picture before.

@@ -242,6 +242,15 @@ fn a_png_file_holds_the_very_pixels() {
 }
 
 #[test]
+fn a_picture_that_is_too_large_is_known_beforehand() {
+    let size = |cols, rows| abide_core::screen::Size { cols, rows };
+    let canvas = picture("");
+    assert_eq!(design().measure(size(12, 3)), Some((canvas.width(), canvas.height())));
+    assert_eq!(design().measure(size(1000, 1000)), None);
+    assert!(Design { font_size: 6.0, ..design() }.measure(size(1000, 1000)).is_some());
+}
+
+#[test]
 fn a_window_stands_around_the_same_text() {
     let plain = picture("inside");
     let window = Design { window: Some("title".to_owned()), ..design() };

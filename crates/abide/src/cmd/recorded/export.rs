@@ -235,8 +235,9 @@ impl Args {
             },
         };
         let film = |made: Made, wanted: Wanted| -> Result<Box<dyn Export>, Failure> {
-            let design = self.look.design(&wanted.about.title);
-            Ok(Box::new(Filmed::new(made, wanted, (design, largest()?), self.fps)))
+            let size = largest()?;
+            let design = self.look.design(&wanted.about.title, size)?;
+            Ok(Box::new(Filmed::new(made, wanted, (design, size), self.fps)))
         };
         Ok(match format {
             Format::Cast => Box::new(Cast::new(self.cast_version, wanted)),

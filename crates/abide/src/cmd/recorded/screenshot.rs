@@ -98,7 +98,7 @@ impl Verb for Args {
         }
         let screen = &snapshot.screen;
         let title = Some(screen.title()).filter(|title| !title.is_empty());
-        let design = self.look.design(title.unwrap_or(&self.session));
+        let design = self.look.design(title.unwrap_or(&self.session), screen.size())?;
         let size = screen.size();
         let (width, height, picture) = draw(to.format(), design, screen);
         let path = to.write(&picture, front)?;
