@@ -17,7 +17,7 @@ pub use hits::{Hit, Wanted};
 
 use crate::store::{Home, SessionDir};
 use crate::truth::Session;
-use index::{Index, Writing};
+use index::Index;
 
 /// How long others who write an index are waited for, in ms, and how often one looks.
 const PATIENCE: u64 = 2_000;
@@ -45,62 +45,51 @@ pub struct Progress {
     pub all: u64,
 }
 
-/// One session that is searched.
-struct Searched<'a> {
-    session: &'a Session,
-    dir: SessionDir,
-    index: Index,
-    /// How much of the recording the index lacks.
-    lacks: u64,
-}
-
 /// What became of one session.
 enum Came {
-    Done {
-        hits: Vec<Hit>,
-        more: bool,
-        unkept: Option<io::Error>,
-    },
+    Done(Searched),
     Unread(io::Error),
     /// Another one writes its index.
     Busy,
 }
 
-/// Searches sessions. `progress` is told by whoever works, one at a time.
+/// What was found in one session.
+#[derive(Default)]
+struct Searched {
+    hits: Vec<Hit>,
+    more: bool,
+    unkept: Option<io::Error>,
+}
+
+/// Searches sessions. `progress` is told by whoever works.
 pub(crate) fn search(
     home: &Home,
     sessions: &[Session],
     wanted: &Wanted,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Found {
-    let opened = on_all_cores(sessions.iter(), |session| Searched::open(home, session));
-    let mut opened: Vec<Searched<'_>> = opened.into_iter().flatten().collect();
+    let mut lacking = on_all_cores(sessions.iter(), |session| (lacks(home, session), session));
     // The longest ones first, so that none is left to one core at the end.
-    opened.sort_by_key(|searched| std::cmp::Reverse(searched.lacks));
-    let all = opened.iter().map(|searched| searched.lacks).sum();
+    lacking.sort_by_key(|(lacks, _)| std::cmp::Reverse(*lacks));
+    let all = lacking.iter().map(|(lacks, _)| lacks).sum();
     let done = AtomicU64::new(0);
     let told = |more: u64| {
         let done = done.fetch_add(more, Ordering::Relaxed) + more;
         progress(Progress { done, all });
     };
-    let came = on_all_cores(opened.into_iter(), |mut searched| {
-        let came = searched.search(wanted, &told);
-        (searched, came)
-    });
+    let ask = |session| search_one(home, session, wanted, &told);
+    let came = on_all_cores(lacking.into_iter(), |(_, session)| (session, ask(session)));
     let mut found = Found::default();
     let deadline = clock::now().boot + PATIENCE;
-    for (mut searched, mut came) in came {
-        while let Came::Busy = came {
-            if clock::now().boot >= deadline {
-                found.behind.push(searched.session.id.clone());
-                came = searched.search_as_it_is(wanted);
-                break;
-            }
+    for (session, mut came) in came {
+        while let Came::Busy = came
+            && clock::now().boot < deadline
+        {
             // Nobody tells when a lock is given back.
             let _ = poll::readable(&[], Some(LOOK_AGAIN));
-            came = searched.search(wanted, &told);
+            came = ask(session);
         }
-        found.add(&searched.session.id, came);
+        found.add(home, session, wanted, came);
     }
     found.hits.sort_by_cached_key(Hit::age);
     found.more |= found.hits.len() > wanted.limit;
@@ -109,74 +98,87 @@ pub(crate) fn search(
 }
 
 impl Found {
-    fn add(&mut self, id: &SessionId, came: Came) {
-        match came {
-            Came::Done { hits, more, unkept } => {
-                self.hits.extend(hits);
-                self.more |= more;
-                self.unkept = self.unkept.take().or(unkept.map(|error| error.to_string()));
+    fn add(&mut self, home: &Home, session: &Session, wanted: &Wanted, came: Came) {
+        let Searched { hits, more, unkept } = match came {
+            Came::Done(searched) => searched,
+            Came::Unread(error) => {
+                self.unread.push((session.id.clone(), error.to_string()));
+                return;
             }
-            Came::Unread(error) => self.unread.push((id.clone(), error.to_string())),
-            Came::Busy => self.behind.push(id.clone()),
-        }
+            Came::Busy => {
+                self.behind.push(session.id.clone());
+                search_as_it_is(home, session, wanted)
+            }
+        };
+        self.hits.extend(hits);
+        self.more |= more;
+        self.unkept = self.unkept.take().or(unkept.map(|error| error.to_string()));
     }
 }
 
-impl<'a> Searched<'a> {
-    /// None if there is no recording, or no session any more.
-    fn open(home: &Home, session: &'a Session) -> Option<Self> {
-        let dir = home.session(&session.id).ok()?;
-        let length = dir.recording().ok()?.length().ok()?;
-        let index = Index::open(&dir);
-        let lacks = if index.is_current(length, session.is_over()) {
-            0
-        } else {
-            length.saturating_sub(index.point.place.offset).max(1)
-        };
-        Some(Self { session, dir, index, lacks })
-    }
+/// A session's directory and how long its recording is; none if there is no recording, or no session any more.
+fn open(home: &Home, session: &Session) -> Option<(SessionDir, u64)> {
+    let dir = home.session(&session.id).ok()?;
+    let length = dir.recording().ok()?.length().ok()?;
+    Some((dir, length))
+}
 
-    fn search(&mut self, wanted: &Wanted, told: &dyn Fn(u64)) -> Came {
-        let mut unkept = None;
-        if self.lacks > 0 {
-            match self.index.write(&self.dir, self.lacks) {
-                Writing::Mine => {}
-                Writing::Busy => return Came::Busy,
-                Writing::Refused(error) => unkept = Some(error),
-            }
-            if let Err(error) = self.take_in(told) {
-                return Came::Unread(error);
-            }
-        }
-        match hits::of(&self.index, &self.session.id, wanted) {
-            Ok((hits, more)) => Came::Done { hits, more, unkept: unkept.or(self.index.unkept()) },
-            Err(_) if self.lacks == 0 => {
-                // It was damaged, or another one began it anew.
-                self.index = Index::empty();
-                self.lacks = 1;
-                self.search(wanted, told)
-            }
-            Err(error) => Came::Unread(error),
-        }
-    }
+/// How much of a recording its index lacks.
+fn lacks(home: &Home, session: &Session) -> u64 {
+    open(home, session).map_or(0, |(dir, length)| match index::reach(&dir) {
+        Some((read_to, _)) if read_to == length => 0,
+        Some((_, offset)) => length.saturating_sub(offset),
+        None => length,
+    })
+}
 
-    fn search_as_it_is(&self, wanted: &Wanted) -> Came {
-        let index = Index::open(&self.dir);
-        match hits::of(&index, &self.session.id, wanted) {
-            Ok((hits, more)) => Came::Done { hits, more, unkept: None },
-            Err(_) => Came::Done { hits: Vec::new(), more: false, unkept: None },
-        }
+fn search_one(home: &Home, session: &Session, wanted: &Wanted, told: &dyn Fn(u64)) -> Came {
+    let Some((dir, length)) = open(home, session) else {
+        return Came::Done(Searched::default());
+    };
+    let mut index = Index::open(&dir);
+    let is_current = index.is_current(length, session.is_over());
+    if !is_current && let Some(came) = take_in(&mut index, &dir, session, told) {
+        return came;
     }
+    let mut hits = hits::of(&index, &session.id, wanted);
+    if hits.is_err() {
+        // It is damaged, or another one has begun it anew.
+        index.distrust();
+        if let Some(came) = take_in(&mut index, &dir, session, told) {
+            return came;
+        }
+        hits = hits::of(&index, &session.id, wanted);
+    }
+    match hits {
+        Ok((hits, more)) => Came::Done(Searched { hits, more, unkept: index.unkept() }),
+        Err(error) => Came::Unread(error),
+    }
+}
 
-    fn take_in(&mut self, told: &dyn Fn(u64)) -> io::Result<()> {
-        let recording = self.dir.recording()?;
-        let mut before = self.index.point.place.offset;
-        let gathered = gather::gather(&mut self.index, &self.dir, self.session, recording, &mut |offset| {
-            told(offset.saturating_sub(before));
-            before = offset;
-        });
-        self.index.rest();
-        gathered
+/// Searches what there is of an index.
+fn search_as_it_is(home: &Home, session: &Session, wanted: &Wanted) -> Searched {
+    let index = open(home, session).map(|(dir, _)| Index::open(&dir));
+    let hits = index.and_then(|index| hits::of(&index, &session.id, wanted).ok());
+    hits.map_or_else(Searched::default, |(hits, more)| Searched { hits, more, unkept: None })
+}
+
+/// Takes in what the index lacks, and says if that could not be done.
+fn take_in(index: &mut Index, dir: &SessionDir, session: &Session, told: &dyn Fn(u64)) -> Option<Came> {
+    if !index.write(dir) {
+        return Some(Came::Busy);
+    }
+    let mut before = index.point.place.offset;
+    let gathered = gather::gather(index, dir, session, &mut |offset| {
+        told(offset.saturating_sub(before));
+        before = offset;
+    });
+    index.rest();
+    match gathered {
+        Ok(()) => None,
+        // It was removed meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Came::Done(Searched::default())),
+        Err(error) => Some(Came::Unread(error)),
     }
 }
 

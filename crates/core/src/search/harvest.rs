@@ -21,6 +21,8 @@ const NOTES: usize = 1 << 16;
 pub struct Harvest {
     /// The instants since the last look, in the order of their notes.
     notes: Vec<Instant>,
+    /// A synchronized update was under way at the last note.
+    held: bool,
     typed: Typed,
 }
 
@@ -53,14 +55,28 @@ impl Harvest {
     pub fn after(&mut self, at: Instant, screen: &mut Screen, lines: &mut Lines) {
         self.notes.push(at);
         screen.note(self.notes.len() as u32);
+        // What an update let scroll away came to be seen when that was over.
+        let was_held = std::mem::replace(&mut self.held, screen.is_held());
+        if self.held {
+            return;
+        }
         for line in screen.gone() {
-            let seen = self.seen(&line, at);
+            let seen = if was_held { at } else { self.seen(&line, at) };
             lines.add(Kind::Shown, &line.text, seen, line.line);
         }
     }
 
-    /// Takes what is to be seen now for seen.
-    pub fn look(&mut self, screen: &mut Screen, lines: &mut Lines) {
+    /// Takes what is to be seen now for seen, and what an update that is under way let scroll away too: no more may come.
+    pub fn rest(&mut self, screen: &mut Screen, lines: &mut Lines) {
+        if let Some(now) = self.notes.last().copied() {
+            screen.gone().for_each(|line| {
+                lines.add(Kind::Shown, &line.text, now, line.line);
+            });
+        }
+        self.look(screen, lines);
+    }
+
+    fn look(&mut self, screen: &mut Screen, lines: &mut Lines) {
         let Some(now) = self.notes.last().copied() else {
             return;
         };
@@ -155,7 +171,7 @@ mod tests {
                 harvest.after(at, &mut screen, &mut lines);
             }
         }
-        harvest.look(&mut screen, &mut lines);
+        harvest.rest(&mut screen, &mut lines);
         let (text, rest) = lines.columns();
         let lines = lines::read(&text, &rest).unwrap();
         lines.iter().map(|line| (line.text.to_owned(), line.first.position)).collect()
@@ -211,6 +227,15 @@ mod tests {
         assert_eq!(seen.len(), 52, "50 frames and two lines");
         seen.retain(|(line, _)| line == "word");
         assert_eq!(seen, [("word".to_owned(), before as u64)]);
+    }
+
+    #[test]
+    fn what_an_update_prints_is_there_when_the_update_is_over() {
+        let printed: String = (0..30).map(|n| format!("line {n}\r\n")).collect();
+        let seen = harvested(&[(0, "\x1b[?2026h"), (1, &printed), (2, "prompt"), (3, "\x1b[?2026l")]);
+        assert_eq!(seen.len(), 31);
+        let end = printed.len() as u64 + 8 + 6 + 8;
+        assert!(seen.iter().all(|(_, position)| *position == end), "{seen:?}");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 //! typed, and the lines that are not put away yet. Only ever a cache: it names the frame of the recording that it
 //! stands behind, and counts only while that very frame is there.
 
-use super::lines::Lines;
 use crate::recording;
 use crate::screen::bytes::{Reader, put_bytes, put_number};
 
@@ -19,8 +18,9 @@ pub struct Point {
     pub screen: Vec<u8>,
     /// What is kept of the harvest itself.
     pub harvest: Vec<u8>,
-    /// What was seen last and is not in the file yet.
-    pub lines: Lines,
+    /// The columns of what was seen last and is not in the file yet.
+    pub text: Vec<u8>,
+    pub rest: Vec<u8>,
 }
 
 /// A place in a recording, between two entries.
@@ -53,8 +53,7 @@ impl Point {
             put_number(&mut out, at);
             out.extend_from_slice(&header);
         }
-        let (text, rest) = self.lines.columns();
-        for bytes in [&self.screen, &self.harvest, &text, &rest] {
+        for bytes in [&self.screen, &self.harvest, &self.text, &self.rest] {
             put_bytes(&mut out, bytes);
         }
         out
@@ -73,27 +72,23 @@ impl Point {
             false => None,
         };
         let (screen, harvest) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
-        let lines = Lines::from_columns(reader.bytes()?, reader.bytes()?)?;
+        let (text, rest) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
         let place = Place { offset, behind, entries, position, time, has_terminal };
         let whole = reader.0.is_empty();
-        whole.then_some(Self { file, file_bytes, read_to, place, screen, harvest, lines })
+        whole.then_some(Self { file, file_bytes, read_to, place, screen, harvest, text, rest })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instant::Instant;
-    use crate::search::Kind;
 
     #[test]
     fn a_point_comes_back_as_it_was_and_nothing_else_does() {
         let behind = Some((7, std::array::from_fn(|i| i as u8)));
         let place = Place { offset: 1, behind, entries: 2, position: 3, time: 4, has_terminal: true };
-        let mut lines = Lines::default();
-        lines.add(Kind::Shown, b"a line", Instant::default(), 0);
-        let (screen, harvest) = (b"frozen".to_vec(), b"\0".to_vec());
-        let point = Point { file: u64::MAX, file_bytes: 5, read_to: 6, place, screen, harvest, lines };
+        let [screen, harvest, text, rest] = [&b"frozen"[..], b"\0", b"a line\n", b""].map(<[u8]>::to_vec);
+        let point = Point { file: u64::MAX, file_bytes: 5, read_to: 6, place, screen, harvest, text, rest };
         let bytes = point.encode();
         let again = Point::decode(&bytes).unwrap();
         assert_eq!((again.place, again.encode()), (place, bytes.clone()));

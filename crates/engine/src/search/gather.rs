@@ -5,7 +5,7 @@ use std::io;
 use abide_core::recording::{Entry, Kind};
 use abide_core::screen::Screen;
 use abide_core::search::harvest::{Harvest, pieces};
-use abide_core::search::{Place, Point};
+use abide_core::search::{Lines, Place, Point};
 
 use super::index::Index;
 use crate::recording::file::RecordingFile;
@@ -28,6 +28,8 @@ const BEFORE_TYPED: usize = 16;
 struct Gathering {
     replayed: Replayed,
     harvest: Harvest,
+    /// What is not put away yet.
+    lines: Lines,
     clock: Clock,
 }
 
@@ -36,9 +38,9 @@ pub(super) fn gather(
     index: &mut Index,
     dir: &SessionDir,
     session: &Session,
-    recording: RecordingFile,
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<()> {
+    let recording = dir.recording()?;
     let length = recording.length()?;
     let over = session.is_over();
     let mut gathering = match Gathering::resume(index, &recording, session) {
@@ -53,7 +55,7 @@ pub(super) fn gather(
     let mut finished = false;
     loop {
         match reader.peek()? {
-            Some(Found::Entry(entry)) => gathering.take(&entry, &mut index.point),
+            Some(Found::Entry(entry)) => gathering.take(&entry),
             Some(Found::Damage { .. }) => {}
             // What is not whole of a session that is over never will be.
             None if over && !std::mem::replace(&mut finished, true) => {
@@ -63,8 +65,8 @@ pub(super) fn gather(
             None => break,
         }
         reader.pass();
-        if index.point.lines.bytes() >= BLOCK {
-            index.put_away();
+        if gathering.lines.bytes() >= BLOCK {
+            index.put_away(&mut gathering.lines);
         }
         if reader.offset() >= told + TELL {
             told = reader.offset();
@@ -92,26 +94,27 @@ impl Gathering {
             replayed.start(session.evidence.beginning.launched.as_ref().and_then(|told| told.body.size));
         }
         replayed.screen.watch(&mut |_| 0);
-        Self { replayed, harvest: Harvest::default(), clock: Clock::of(start.as_ref(), session) }
+        let clock = Clock::of(start.as_ref(), session);
+        Self { replayed, harvest: Harvest::default(), lines: Lines::default(), clock }
     }
 
     /// Goes on where the index stands, if it was made of this recording and kept what is needed.
     fn resume(index: &Index, recording: &RecordingFile, session: &Session) -> Option<Self> {
-        let Point { place, screen, harvest, lines, .. } = &index.point;
+        let Point { place, screen, harvest, text, rest, .. } = &index.point;
         if !index.belongs_to(recording) {
             return None;
         }
         let Place { entries, position, time, has_terminal, .. } = *place;
+        let lines = Lines::from_columns(text, rest)?;
         let mut screen = Screen::thaw(screen)?;
         screen.watch(&mut |text| lines.name_of(text));
         let replayed = Replayed { screen, position, time, entries, has_terminal };
         let clock = Clock::of(read_start(recording).as_ref(), session);
-        Some(Self { replayed, harvest: Harvest::resume(harvest)?, clock })
+        Some(Self { replayed, harvest: Harvest::resume(harvest)?, lines, clock })
     }
 
-    fn take(&mut self, entry: &Entry<'_>, point: &mut Point) {
-        let Self { replayed, harvest, clock } = self;
-        let lines = &mut point.lines;
+    fn take(&mut self, entry: &Entry<'_>) {
+        let Self { replayed, harvest, lines, clock } = self;
         let micros = clock.micros(entry.time);
         harvest.before(entry.kind, micros, &mut replayed.screen, lines);
         replayed.entries += 1;
@@ -138,15 +141,16 @@ impl Gathering {
 
     /// Keeps what the next one needs to go on.
     fn keep(&mut self, point: &mut Point, reader: &Reader, over: bool) {
-        let Self { replayed, harvest, clock } = self;
-        harvest.look(&mut replayed.screen, &mut point.lines);
+        let Self { replayed, harvest, lines, clock } = self;
+        harvest.rest(&mut replayed.screen, lines);
         let Replayed { position, time, entries, has_terminal, .. } = *replayed;
         let behind = reader.behind().or(point.place.behind);
         point.place = Place { offset: reader.offset(), behind, entries, position, time, has_terminal };
         if over {
-            harvest.finish_typed(clock.instant(replayed, replayed.time), &mut point.lines);
+            harvest.finish_typed(clock.instant(replayed, replayed.time), lines);
         }
         point.screen = if over { Vec::new() } else { replayed.screen.freeze() };
         point.harvest = harvest.keep();
+        (point.text, point.rest) = lines.columns();
     }
 }

@@ -1,13 +1,13 @@
 //! Hits: the lines of one session that a query means, each distinct one once, the latest first. Lines that were drawn
 //! over each other and differ in numbers and signs alone are one hit, unless every line is wanted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::Range;
 
 use abide_core::id::SessionId;
 use abide_core::instant::Instant;
-use abide_core::search::{Kind, Line, Query, lines};
+use abide_core::search::{Kind, Line, Point, Query, lines};
 
 use super::block::Block;
 use super::index::Index;
@@ -48,15 +48,12 @@ pub struct Hit {
 impl Hit {
     /// Orders hits: the latest first.
     pub(super) fn age(&self) -> impl Ord + use<> {
-        std::cmp::Reverse((self.last.wall, self.last.position, self.order))
+        (std::cmp::Reverse((self.last.wall, self.last.position, self.order)), self.session.clone())
     }
 
     fn join(&mut self, line: &Line<'_>, order: (usize, usize), query: &Query) {
         self.order = self.order.max(order);
         self.count += line.count;
-        if line.text != self.text {
-            self.lines += 1;
-        }
         if line.first.position < self.first.position {
             self.first = line.first;
             if line.text != self.text {
@@ -70,6 +67,13 @@ impl Hit {
     }
 }
 
+/// The lines that are one hit.
+struct Group {
+    hit: Hit,
+    /// Their checksums.
+    forms: HashSet<u32>,
+}
+
 /// Which lines are one hit.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Same {
@@ -80,7 +84,7 @@ enum Same {
 struct Hits<'a> {
     session: &'a SessionId,
     wanted: &'a Wanted,
-    found: HashMap<Same, Hit>,
+    found: HashMap<Same, Group>,
     more: bool,
 }
 
@@ -90,15 +94,16 @@ struct Hits<'a> {
 /// If the index is not as it was written.
 pub(super) fn of(index: &Index, session: &SessionId, wanted: &Wanted) -> io::Result<(Vec<Hit>, bool)> {
     let mut hits = Hits { session, wanted, found: HashMap::new(), more: false };
-    let (text, rest) = index.point.lines.columns();
-    hits.search(usize::MAX, &text, || Ok(lines::read(&text, &rest).unwrap_or_default()))?;
+    let Point { text, rest, .. } = &index.point;
+    hits.search(usize::MAX, text, || Ok(lines::read(text, rest).ok_or(io::ErrorKind::InvalidData)?))?;
     for (number, block) in index.blocks.iter().enumerate().rev() {
         if hits.may_be_in(block, index)? {
             let unpacked = block.unpack(index.file())?;
             hits.search(number, &unpacked.text, || unpacked.lines())?;
         }
     }
-    Ok((hits.found.into_values().collect(), hits.more))
+    let hit = |Group { hit, forms }: Group| Hit { lines: forms.len() as u64, ..hit };
+    Ok((hits.found.into_values().map(hit).collect(), hits.more))
 }
 
 impl Hits<'_> {
@@ -157,8 +162,10 @@ impl Hits<'_> {
             true => Same::Letters(lines::letters(line.text.as_bytes()).collect()),
             false => Same::Text(line.text.to_owned()),
         };
-        if let Some(hit) = self.found.get_mut(&same) {
-            hit.join(line, order, query);
+        let form = crc32fast::hash(line.text.as_bytes());
+        if let Some(group) = self.found.get_mut(&same) {
+            group.forms.insert(form);
+            group.hit.join(line, order, query);
             return;
         }
         let hit = Hit {
@@ -172,7 +179,7 @@ impl Hits<'_> {
             lines: 1,
             order,
         };
-        self.found.insert(same, hit);
+        self.found.insert(same, Group { hit, forms: HashSet::from([form]) });
     }
 
     /// Forgets what is beyond the limit.
@@ -182,9 +189,9 @@ impl Hits<'_> {
             return;
         }
         self.more = true;
-        let mut hits: Vec<(Same, Hit)> = self.found.drain().collect();
-        hits.sort_by_cached_key(|(_, hit)| hit.age());
-        hits.truncate(limit);
-        self.found.extend(hits);
+        let mut groups: Vec<(Same, Group)> = self.found.drain().collect();
+        groups.sort_by_cached_key(|(_, group)| group.hit.age());
+        groups.truncate(limit);
+        self.found.extend(groups);
     }
 }

@@ -3,8 +3,9 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 
-use abide_core::search::{Place, Point};
+use abide_core::search::{Lines, Place, Point};
 use abide_sys::lock::{self, Holder};
 use abide_sys::{clock, disk};
 use lz4_flex::block::{compress_prepend_size, decompress_size_prepended};
@@ -15,7 +16,7 @@ use crate::store::SessionDir;
 
 /// The first bytes of a point's file; the last of them is the version of all that an index holds.
 const MARK: [u8; 8] = *b"abidix\0\x01";
-/// How much room is left to others.
+/// How much room is always left to others.
 const SPARE: u64 = 64 << 20;
 /// A longer point is none.
 const LONGEST_POINT: u64 = 1 << 28;
@@ -30,16 +31,8 @@ pub(super) struct Index {
     pen: Option<File>,
     /// Why it is only in memory.
     unkept: Option<io::Error>,
-}
-
-/// Whether an index may be written.
-#[derive(Debug)]
-pub(super) enum Writing {
-    Mine,
-    /// Another writes it at this moment.
-    Busy,
-    /// There is no way to write it here.
-    Refused(io::Error),
+    /// It is to be made anew, whatever is there.
+    distrusted: bool,
 }
 
 impl Index {
@@ -48,8 +41,12 @@ impl Index {
         Self::read(dir).unwrap_or_else(Self::empty)
     }
 
-    pub(super) fn empty() -> Self {
-        Self { point: Point::default(), blocks: Vec::new(), file: None, pen: None, unkept: None }
+    fn empty() -> Self {
+        Self::of(Point::default(), Vec::new(), None)
+    }
+
+    const fn of(point: Point, blocks: Vec<Block>, file: Option<File>) -> Self {
+        Self { point, blocks, file, pen: None, unkept: None, distrusted: false }
     }
 
     fn read(dir: &SessionDir) -> Option<Self> {
@@ -65,7 +62,7 @@ impl Index {
             blocks.push(block);
             at = next;
         }
-        (at == point.file_bytes).then_some(Self { point, blocks, file, pen: None, unkept: None })
+        (at == point.file_bytes).then(|| Self::of(point, blocks, file))
     }
 
     /// Whether nothing is missing of a recording that is so long now, and is over or not.
@@ -88,29 +85,31 @@ impl Index {
         self.file.as_ref()
     }
 
-    /// Becomes the only writer, and goes on from what the one before left. So much of the recording is to be taken in.
-    pub(super) fn write(&mut self, dir: &SessionDir, lacks: u64) -> Writing {
-        // A cache must not take the room that recordings need.
-        if disk::room(dir.dir()).is_ok_and(|room| room < lacks.saturating_add(SPARE)) {
-            return Writing::Refused(io::ErrorKind::StorageFull.into());
+    /// Has it made anew, whatever is there.
+    pub(super) const fn distrust(&mut self) {
+        self.distrusted = true;
+    }
+
+    /// Becomes the only writer, and goes on from what the one before left; where there is no way to write, in memory.
+    /// False if another one writes it at this moment.
+    pub(super) fn write(&mut self, dir: &SessionDir) -> bool {
+        let distrusted = self.distrusted;
+        match lock_pen(dir) {
+            Ok(Some(pen)) => {
+                *self = Self::open(dir);
+                // What a writer that was killed had not told of is written again.
+                match pen.set_len(self.point.file_bytes).and_then(|()| pen.try_clone()) {
+                    Ok(file) => (self.file, self.pen) = (Some(file), Some(pen)),
+                    Err(error) => self.unkept = Some(error),
+                }
+            }
+            Ok(None) => return false,
+            Err(error) => self.unkept = Some(error),
         }
-        let pen = match dir.append_index_lines() {
-            Ok(pen) => pen,
-            Err(error) => return Writing::Refused(error),
-        };
-        match lock::take(&pen, Holder::Sealer) {
-            Ok(true) => {}
-            Ok(false) => return Writing::Busy,
-            Err(error) => return Writing::Refused(error),
+        if distrusted {
+            self.clear();
         }
-        *self = Self::open(dir);
-        // What a writer that was killed had not told of is written again.
-        match pen.set_len(self.point.file_bytes).and_then(|()| pen.try_clone()) {
-            Ok(file) => self.file = Some(file),
-            Err(error) => return Writing::Refused(error),
-        }
-        self.pen = Some(pen);
-        Writing::Mine
+        true
     }
 
     /// Forgets all of it, to begin anew.
@@ -124,9 +123,12 @@ impl Index {
         }
     }
 
-    /// Puts the lines of the point away.
-    pub(super) fn put_away(&mut self) {
-        let Some((block, bytes)) = Block::pack(&mut self.point.lines, self.point.file) else {
+    /// Takes lines and puts them away.
+    pub(super) fn put_away(&mut self, lines: &mut Lines) {
+        if let Some(Err(error)) = self.pen.as_ref().map(has_room) {
+            self.give_up(error);
+        }
+        let Some((block, bytes)) = Block::pack(lines, self.point.file) else {
             return;
         };
         let block = match self.pen.as_ref().map(|pen| disk::append(pen, &bytes)) {
@@ -151,6 +153,9 @@ impl Index {
         }
         let packed = compress_prepend_size(&self.point.encode());
         let mut bytes = MARK.to_vec();
+        for number in [self.point.read_to, self.point.place.offset] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
         bytes.extend_from_slice(&checksum(&packed));
         bytes.extend_from_slice(&packed);
         if let Err(error) = dir.replace_index(&bytes) {
@@ -180,10 +185,32 @@ impl Index {
     }
 }
 
+/// The file of lines, held to be written; none if another one holds it.
+fn lock_pen(dir: &SessionDir) -> io::Result<Option<File>> {
+    has_room(dir.dir())?;
+    let pen = dir.append_index_lines()?;
+    Ok(lock::take(&pen, Holder::Sealer)?.then_some(pen))
+}
+
+/// A cache must not take the room that recordings need.
+fn has_room(place: impl AsFd) -> io::Result<()> {
+    if disk::room(place)? < SPARE { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+}
+
+/// How long the recording was when the index was last brought up to date, and how far that went; none if there is no
+/// index. Only to tell how much is left: nothing is proved by it.
+pub(super) fn reach(dir: &SessionDir) -> Option<(u64, u64)> {
+    let mut bytes = [0; MARK.len() + 16];
+    dir.index().ok()?.read_exact(&mut bytes).ok()?;
+    let (read_to, offset) = bytes.strip_prefix(&MARK)?.split_first_chunk()?;
+    Some((u64::from_le_bytes(*read_to), u64::from_le_bytes(*offset.first_chunk()?)))
+}
+
 fn read_point(dir: &SessionDir) -> Option<Point> {
     let mut bytes = Vec::new();
     dir.index().ok()?.take(LONGEST_POINT).read_to_end(&mut bytes).ok()?;
-    let (sum, packed) = bytes.strip_prefix(&MARK)?.split_first_chunk::<4>()?;
+    let (_, rest) = bytes.strip_prefix(&MARK)?.split_first_chunk::<16>()?;
+    let (sum, packed) = rest.split_first_chunk::<4>()?;
     if *sum != checksum(packed) {
         return None;
     }

@@ -16,6 +16,7 @@ impl Term {
             }
             return;
         }
+        self.cursor.single = 0;
         let last = char::from(*last);
         self.last = Last { ch: Some(last), end: Some(last) };
         let cols = self.cols();
@@ -42,13 +43,11 @@ impl Term {
         match width(ch) {
             None => {}
             Some(0) => self.combine(ch),
+            Some(_) if self.last.end.is_some_and(|end| may_join(end, ch)) && self.join(ch) => {}
             Some(wide) => {
-                let joined = self.last.end.is_some_and(|end| may_join(end, ch)) && self.join(ch);
-                if !joined {
-                    // A single shift is for one character of any set.
-                    let _ = self.cursor.take_charset();
-                    self.put(ch, wide);
-                }
+                // A single shift is for one character, of any set.
+                let _ = self.cursor.take_charset();
+                self.put(ch, wide);
             }
         }
     }
