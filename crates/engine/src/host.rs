@@ -37,7 +37,7 @@ pub use view::View;
 pub(crate) const ARGUMENT: &CStr = c"__host";
 
 /// How long what was shown may wait before it is flushed to the disk.
-const FLUSH_MS: u64 = 900;
+const FLUSH_MS: u64 = 700;
 /// How many lines of scrollback an attaching terminal is given.
 const PAINTED_SCROLLBACK: usize = 1_000;
 
