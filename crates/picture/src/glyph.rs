@@ -16,7 +16,7 @@ use crate::font::{Choice, Face, Fonts, Slant};
 use crate::shape::{self, Cell, Figure};
 
 /// What asks for the coloured form of a character that has two.
-const EMOJI_FORM: char = '\u{FE0F}';
+pub(crate) const EMOJI_FORM: char = '\u{FE0F}';
 const TEXT_FORM: char = '\u{FE0E}';
 /// How much of an em a letter is made bolder, and how far it leans, where the face has no such form.
 const BOLDER: f32 = 0.02;
@@ -25,6 +25,9 @@ const LEAN: f32 = 12.0;
 const FULL_WIDTH: f32 = 0.94;
 /// And how much larger than others it may be made for that.
 const MOST_LARGER: f32 = 1.2;
+
+/// More glyphs are not kept: a session that shows so many is not text.
+const MOST_KEPT: usize = 20_000;
 
 /// How large everything is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,6 +87,9 @@ impl Glyphs {
             return Rc::clone(glyph);
         }
         let glyph = Rc::new(self.draw(cluster));
+        if self.drawn.len() >= MOST_KEPT {
+            self.drawn.clear();
+        }
         self.drawn.insert(cluster.clone(), Rc::clone(&glyph));
         glyph
     }

@@ -6,10 +6,8 @@ use abide_core::screen::{Attrs, CellView, CursorView, Underline, View};
 
 use crate::canvas::mix;
 use crate::font::Slant;
-use crate::glyph::Cluster;
+use crate::glyph::{Cluster, EMOJI_FORM};
 
-/// What asks for the coloured form of a character.
-const EMOJI_FORM: char = '\u{FE0F}';
 /// How far dim text goes towards its background, of 255.
 const DIM: u8 = 110;
 

@@ -20,13 +20,14 @@ const LONGEST_TABLE: u32 = 8 << 20;
 pub(super) struct System {
     directories: Vec<PathBuf>,
     files: Option<Vec<PathBuf>>,
+    orders: HashMap<Wanted, Vec<PathBuf>>,
     tables: HashMap<PathBuf, Option<Vec<u8>>>,
     open: Vec<Rc<Face>>,
 }
 
 impl System {
     pub(super) fn new(directories: Vec<PathBuf>) -> Self {
-        Self { directories, files: None, tables: HashMap::new(), open: Vec::new() }
+        Self { directories, files: None, orders: HashMap::new(), tables: HashMap::new(), open: Vec::new() }
     }
 
     /// A face with this character: one that was needed before, else the first of the files in the order of how well
@@ -36,17 +37,22 @@ impl System {
             return Some(Rc::clone(face));
         }
         let directories = &self.directories;
-        let mut files = self.files.get_or_insert_with(|| list(directories)).clone();
-        files.sort_by_cached_key(|path| (Reverse(suits(path, ch, emoji)), path.clone()));
-        files.into_iter().find_map(|path| {
-            let table = self.tables.entry(path.clone()).or_insert_with(|| characters(&path));
+        let files = self.files.get_or_insert_with(|| list(directories));
+        let wanted = Wanted { east: is_eastern(ch), emoji };
+        let order = self.orders.entry(wanted).or_insert_with(|| {
+            let mut order = files.clone();
+            order.sort_by_cached_key(|path| (Reverse(wanted.suits(path)), path.clone()));
+            order
+        });
+        order.iter().find_map(|path| {
+            let table = self.tables.entry(path.clone()).or_insert_with(|| characters(path));
             let has = table.as_ref().is_some_and(|table| {
                 FontRef::from_index(table, 0).is_some_and(|font| font.charmap().map(ch) != 0)
             });
             if !has {
                 return None;
             }
-            let face = Rc::new(Face::read(fs::read(&path).ok()?, 0)?);
+            let face = Rc::new(Face::read(fs::read(path).ok()?, 0)?);
             self.open.push(Rc::clone(&face));
             Some(face)
         })
@@ -76,21 +82,33 @@ fn walk(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// How likely the name of a file promises a good shape for the character.
-fn suits(path: &Path, ch: char, emoji: bool) -> i32 {
-    let name = path.file_stem().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let any = |words: &[&str]| i32::from(words.iter().any(|word| name.contains(word)));
-    let east = matches!(ch, '\u{1100}'..='\u{11FF}' | '\u{2E80}'..='\u{9FFF}' | '\u{A960}'..='\u{D7FF}'
-        | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}' | '\u{20000}'..='\u{3FFFF}');
-    let colour = any(&["emoji"]);
-    let wide = any(&[
-        "cjk", "han", "gothic", "wqy", "wenquan", "fallback", "pingfang", "hiragino", "nanum", "heiti",
-    ]);
-    let plain =
-        any(&["regular", "book", "medium"]) - any(&["bold", "italic", "oblique", "black", "thin", "light"]);
-    let kind = 2 * any(&["mono"]) + any(&["sans"]) - any(&["serif"]) - any(&["condensed"]);
-    let known = if emoji { 20 * colour } else { -20 * colour };
-    known + 10 * wide * i32::from(east) + 3 * plain + kind
+/// What kind of character a font is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Wanted {
+    /// Of China, Japan or Korea.
+    east: bool,
+    emoji: bool,
+}
+
+impl Wanted {
+    /// How likely the name of a file promises a good shape.
+    fn suits(self, path: &Path) -> i32 {
+        const EASTERN: [&str; 10] =
+            ["cjk", "han", "gothic", "wqy", "wenquan", "fallback", "pingfang", "hiragino", "nanum", "heiti"];
+        let name = path.file_stem().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let any = |words: &[&str]| i32::from(words.iter().any(|word| name.contains(word)));
+        let coloured = if self.emoji { 20 } else { -20 } * any(&["emoji"]);
+        let eastern = 10 * any(&EASTERN) * i32::from(self.east);
+        let plain = any(&["regular", "book", "medium"])
+            - any(&["bold", "italic", "oblique", "black", "thin", "light"]);
+        let kind = 2 * any(&["mono"]) + any(&["sans"]) - any(&["serif"]) - any(&["condensed"]);
+        coloured + eastern + 3 * plain + kind
+    }
+}
+
+fn is_eastern(ch: char) -> bool {
+    matches!(ch, '\u{1100}'..='\u{11FF}' | '\u{2E80}'..='\u{9FFF}' | '\u{A960}'..='\u{D7FF}'
+        | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}' | '\u{20000}'..='\u{3FFFF}')
 }
 
 /// The table of characters of the first font in a file, made to look like a font that has no other.

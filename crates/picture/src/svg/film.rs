@@ -34,8 +34,9 @@ struct Stage {
 /// What one row of the screen showed.
 #[derive(Debug, Default)]
 struct Strip {
-    /// The numbers of rows, each once.
+    /// The numbers of rows, each once, and where each of them is in this list.
     parts: Vec<usize>,
+    places: HashMap<usize, usize>,
     /// When which of the parts came into view.
     turns: Vec<(Duration, usize)>,
 }
@@ -81,9 +82,10 @@ impl<W: io::Write> Film for SvgFilm<W> {
 
 impl Strip {
     fn turn(&mut self, at: Duration, row: usize) {
-        let part = self.parts.iter().position(|part| *part == row).unwrap_or_else(|| {
-            self.parts.push(row);
-            self.parts.len() - 1
+        let parts = &mut self.parts;
+        let part = *self.places.entry(row).or_insert_with(|| {
+            parts.push(row);
+            parts.len() - 1
         });
         if self.turns.last().is_none_or(|(_, last)| *last != part) {
             self.turns.push((at, part));

@@ -4,6 +4,7 @@
 
 mod common;
 mod films;
+mod fonts;
 mod pixels;
 mod vectors;
 mod videos;
