@@ -4,8 +4,6 @@ mod reduce;
 
 use std::collections::HashMap;
 
-use crate::canvas::{Area, Canvas};
-
 /// The most colours that a file of the old formats can name.
 pub(crate) const MOST: usize = 256;
 /// Places to look a colour up in; four for each, so that few look in vain.
@@ -24,21 +22,6 @@ pub(crate) struct Palette {
 impl Palette {
     pub(crate) fn new() -> Self {
         Self { colours: Vec::with_capacity(MOST), places: vec![FREE; PLACES], others: HashMap::new() }
-    }
-
-    /// The colours of a part of a canvas; none if there are too many.
-    pub(crate) fn of(canvas: &Canvas, area: &Area) -> Option<Self> {
-        let mut palette = Self::new();
-        let mut last = None;
-        for y in area.y..area.bottom() {
-            for pixel in canvas.span(area, y) {
-                if last != Some(*pixel) {
-                    last = Some(*pixel);
-                    palette.add(*pixel)?;
-                }
-            }
-        }
-        Some(palette)
     }
 
     /// The colours of these pixels; where there are too many, similar ones become one.

@@ -18,18 +18,18 @@ const EFFORT: u8 = 1;
 #[must_use]
 pub fn png(canvas: &Canvas) -> Vec<u8> {
     let mut file = SIGNATURE.to_vec();
-    let palette = Palette::of(canvas, &canvas.area());
-    let kind = if palette.is_some() { INDEXED } else { TRUE_COLOUR };
+    let indexed = indexed(canvas);
+    let kind = if indexed.is_some() { INDEXED } else { TRUE_COLOUR };
     let mut head = Vec::new();
     head.extend((canvas.width() as u32).to_be_bytes());
     head.extend((canvas.height() as u32).to_be_bytes());
     head.extend([8, kind, 0, 0, 0]);
     chunk(&mut file, b"IHDR", &head);
-    let pixels = match &palette {
-        Some(palette) => {
+    let pixels = match indexed {
+        Some((palette, pixels)) => {
             let table: Vec<u8> = palette.colours().iter().flat_map(|color| unpack(*color)).collect();
             chunk(&mut file, b"PLTE", &table);
-            indexed(canvas, palette)
+            pixels
         }
         None => true_colour(canvas),
     };
@@ -47,19 +47,21 @@ fn chunk(file: &mut Vec<u8>, name: &[u8; 4], body: &[u8]) {
     file.extend(checksum.to_be_bytes());
 }
 
-fn indexed(canvas: &Canvas, palette: &Palette) -> Vec<u8> {
+/// The colours, and the number of each pixel's; none if there are too many.
+fn indexed(canvas: &Canvas) -> Option<(Palette, Vec<u8>)> {
+    let mut palette = Palette::new();
     let mut bytes = Vec::with_capacity((canvas.width() + 1) * canvas.height());
+    let mut last = (u32::MAX, 0);
     for y in 0..canvas.height() {
         bytes.push(AS_IT_IS);
-        let mut last = (u32::MAX, 0);
         for pixel in canvas.line(y) {
             if last.0 != *pixel {
-                last = (*pixel, palette.get(*pixel).unwrap_or_default());
+                last = (*pixel, palette.add(*pixel)?);
             }
             bytes.push(last.1);
         }
     }
-    bytes
+    Some((palette, bytes))
 }
 
 fn true_colour(canvas: &Canvas) -> Vec<u8> {
