@@ -6,9 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use abide_core::evidence::How;
-use abide_core::instant::At;
 use abide_core::recording::Kind;
-use abide_engine::Sessions;
 use abide_sys::lock::{self, Holder};
 use abide_testkit::Tape;
 use abide_testkit::namespace::{lines, unshare};
@@ -35,15 +33,13 @@ fn found(stage: &Stage, args: &[&str]) -> Vec<String> {
     hits(stage, args).iter().map(line).collect()
 }
 
-/// Whether the screen at the instant of a hit shows its line.
+/// Whether the screen of a hit, opened as the hint says, shows its line.
 fn is_shown(stage: &Stage, hit: &Value) -> bool {
-    let sessions = Sessions::open(&stage.path()).expect("the home is ours");
-    let session = sessions.find(&word(&hit["session"])).expect("it was found");
-    let at = At::Position(hit["seq"].as_u64().expect("a position"));
-    let screen = sessions.snapshot(&session, Some(&at)).expect("there is such an instant").screen;
+    let at = format!("seq:{}", hit["seq"]);
+    let screen = stage.text(&["snapshot", "--at", &at, &word(&hit["session"])]);
     // A blank before a line is wrapped is none at the end of a row.
     let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-    letters(&screen.visible_text()).contains(&letters(&word(&hit["line"])))
+    letters(&screen).contains(&letters(&word(&hit["line"])))
 }
 
 /// A program that draws a clock, a list and a status over and over; one word stands in some frames only.
