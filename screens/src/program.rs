@@ -268,7 +268,7 @@ pub const PROGRAMS: &[Program] = &[
         name: "mc",
         command: &["mc", "-u"],
         needs: "",
-        steps: &[See("Quit"), Type("\x1b9"), See("Left"), Type("\r"), See("Listing")],
+        steps: &[See("Quit"), Type("\x1b[20~\r"), See("Listing")],
     },
     Program {
         name: "dialog",
