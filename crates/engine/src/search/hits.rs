@@ -140,11 +140,15 @@ impl Hits<'_> {
         if places.is_empty() {
             return Ok(());
         }
+        // Whatever else comes of older lines is beyond the limit.
+        let full = self.found.len() >= self.wanted.limit;
+        let forms = self.found.values().flat_map(|group| group.forms.iter().copied());
+        let known: Option<HashSet<u32>> = full.then(|| forms.collect());
         let mut begin = 0;
         let mut places = places.into_iter().peekable();
         for (number, line) in lines()?.iter().enumerate() {
             if places.next_if_eq(&begin).is_some() {
-                self.take(line, (block, number));
+                self.take(line, (block, number), known.as_ref());
             }
             begin += line.text.len() + 1;
         }
@@ -152,17 +156,20 @@ impl Hits<'_> {
         Ok(())
     }
 
-    fn take(&mut self, line: &Line<'_>, order: (usize, usize)) {
+    /// Takes a line that was found; if these are given, only one that they are the checksums of, or that may be alike.
+    fn take(&mut self, line: &Line<'_>, order: (usize, usize), known: Option<&HashSet<u32>>) {
         let Wanted { query, kind, from, to, every, .. } = self.wanted;
         let meant = line.kind == *kind && line.first.wall <= *to && line.last.wall >= *from;
-        if !meant {
+        let form = crc32fast::hash(line.text.as_bytes());
+        let is_new = known.is_some_and(|known| !line.redrawn && !known.contains(&form));
+        self.more |= meant && is_new;
+        if !meant || is_new {
             return;
         }
         let same = match line.redrawn && !every {
             true => Same::Letters(lines::letters(line.text.as_bytes()).collect()),
             false => Same::Text(line.text.to_owned()),
         };
-        let form = crc32fast::hash(line.text.as_bytes());
         if let Some(group) = self.found.get_mut(&same) {
             group.forms.insert(form);
             group.hit.join(line, order, query);
