@@ -60,7 +60,7 @@ fn a_stop_whose_command_was_ended_is_completed_all_the_same() {
     for signal in SIGNALS {
         let life = world.live(&["ignore TERM", "print here", "hang"]);
         life.until_shown("here");
-        let mut stop = world.start(&["stop", "--grace", "500ms", &life.id]);
+        let mut stop = world.start(&["stop", "--grace", "3s", &life.id]);
         until("the stop is on record", || !world.told(&life.id, "stop_asked").is_empty());
         stop.signal(signal);
         let ending = Ending::Signaled { signal: signal.as_raw(), core: false };
