@@ -285,6 +285,7 @@ fn line_drawing_characters_stand_for_small_letters() {
         (6, 1, "\x1b+0\x1bOq\x1bOqq", &["──q"]),
         (6, 1, "\x1b*0\x1bN漢q", &["漢q"]),
         (6, 1, "\x1bNq\x1b*0q", &["qq"]),
+        (6, 1, "\x1bN\x1b(0qq", &["q─"]),
         (6, 1, "\x1b*0\x1bN\x1b7q\x1b8q", &["─"]),
         (6, 1, "\x1b*0\x1bN\x0fq", &["q"]),
         (6, 1, "\x1b)0\x0e\x1b[!pq", &["q"]),

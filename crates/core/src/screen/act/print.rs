@@ -9,14 +9,14 @@ impl Term {
     #[inline]
     pub(super) fn print_ascii(&mut self, text: &[u8]) {
         let Some(last) = text.last() else { return };
-        if self.cursor.charset() != Charset::Ascii || self.modes.has(Mode::Insert) {
+        let of_one_set = self.cursor.charset() == Charset::Ascii && self.cursor.single == 0;
+        if !of_one_set || self.modes.has(Mode::Insert) {
             for byte in text {
                 let ch = self.cursor.take_charset().map(*byte);
                 self.put(ch, 1);
             }
             return;
         }
-        self.cursor.single = 0;
         let last = char::from(*last);
         self.last = Last { ch: Some(last), end: Some(last) };
         let cols = self.cols();
