@@ -11,6 +11,8 @@ use serde_json::Value;
 
 pub const SIZE: Size = Size { cols: 80, rows: 24 };
 const SCROLLBACK: usize = 1_000;
+/// In a process namespace of its own nothing that a program starts outlives it: tmux and codex leave servers behind.
+const ALONE: &[&str] = &["unshare", "-r", "-p", "-f", "--kill-child", "--mount-proc"];
 
 /// What is done in a session.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +82,7 @@ pub fn record(bench: &Bench, program: &Program) -> io::Result<Recorded> {
     let options = [
         "run", "-d", "--size", "80x24", "--cwd", &here, "--env", &home, "--env", &path, "--env", &model, "--",
     ];
-    let ran = bench.abide.run(&[&options, program.command].concat());
+    let ran = bench.abide.run(&[&options, ALONE, program.command].concat());
     if ran.code() != Some(0) {
         return Err(io::Error::other(ran.stderr));
     }
@@ -172,14 +174,14 @@ pub const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "htop",
-        command: &["unshare", "-r", "-p", "-f", "--mount-proc", "htop"],
-        needs: "htop",
+        command: &["htop"],
+        needs: "",
         steps: &[See("F10"), Type("t"), See("F5List"), Type("\x1bOB"), Type("\x1bOP"), See("Arrows")],
     },
     Program {
         name: "top",
-        command: &["unshare", "-r", "-p", "-f", "--mount-proc", "top"],
-        needs: "top",
+        command: &["top"],
+        needs: "",
         steps: &[See("PID"), Type("z"), Type("x"), Type("1"), Hear("PID")],
     },
     Program {
