@@ -33,10 +33,10 @@ use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use abide_core::failure::{Code, Failure};
-use abide_core::instant;
+use abide_core::instant::{self, At};
 use abide_core::screen::theme::Theme;
 use abide_core::status::Column;
-use abide_engine::{Session, Sessions};
+use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, version};
@@ -47,6 +47,7 @@ use crate::config::Config;
 use crate::config::form::Colours;
 use crate::config::key::Key;
 use crate::output::Output;
+use crate::show::recorded::gap;
 
 /// What a command that passes on a program's code exits with when there is none.
 pub(crate) const NO_CODE: u8 = 125;
@@ -125,6 +126,28 @@ impl Front {
     /// The value of a key where no flag gives it: the config file's, else the built-in one.
     pub(crate) fn value(&self, key: Key, flag: Option<String>) -> String {
         flag.unwrap_or_else(|| self.config.text(key).to_owned())
+    }
+
+    /// The screen of a session, now or at an instant; what is odd about it is told beside the answer.
+    ///
+    /// # Errors
+    /// If the recording cannot be read, or never came so far.
+    pub(crate) fn snapshot(
+        &mut self,
+        sessions: &Sessions,
+        session: &Session,
+        at: Option<&At>,
+    ) -> Result<Snapshot, Failure> {
+        let snapshot = sessions.snapshot(session, at)?;
+        if snapshot.source == Source::ReplayInstead {
+            self.output.remark(
+                "abide: the host did not answer within a second; this is replayed from the recording",
+            );
+        }
+        for gap in &snapshot.gaps {
+            self.output.warn(&gap::says(gap), None);
+        }
+        Ok(snapshot)
     }
 
     /// The sessions of that home.

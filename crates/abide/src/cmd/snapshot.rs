@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Faulty, Front, Verb};
-use crate::show::recorded::gap::{self, GapView};
+use crate::show::recorded::gap::GapView;
 use crate::show::recorded::html;
 use crate::show::recorded::runs::RunView;
 use crate::show::time::Time;
@@ -121,15 +121,7 @@ impl Verb for Args {
         let session = sessions.find(&self.session)?;
         let now = sessions.now().at.wall;
         let at = self.at.as_deref().map(|text| when::at(text, now)).transpose()?;
-        let snapshot = sessions.snapshot(&session, at.as_ref())?;
-        if snapshot.source == Source::ReplayInstead {
-            front.output.remark(
-                "abide: the host did not answer within a second; this is replayed from the recording",
-            );
-        }
-        for gap in &snapshot.gaps {
-            front.output.warn(&gap::says(gap), None);
-        }
+        let snapshot = front.snapshot(&sessions, &session, at.as_ref())?;
         let scrollback = if self.scrollback { usize::MAX } else { 0 };
         if !front.output.is_json() && self.format == Format::Ansi {
             front.output.raw(&snapshot.screen.dump(scrollback))?;

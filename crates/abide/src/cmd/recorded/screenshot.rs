@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::cmd::{Faulty, Front, Verb};
 use crate::design::Look;
-use crate::show::recorded::gap::{self, GapView};
+use crate::show::recorded::gap::GapView;
 use crate::show::time::Time;
 use crate::when;
 
@@ -87,15 +87,7 @@ impl Verb for Args {
         let to = Target::of(self.output, session.name().unwrap_or(session.id.as_str()), front)?;
         let now = sessions.now().at.wall;
         let at = self.at.as_deref().map(|text| when::at(text, now)).transpose()?;
-        let snapshot = sessions.snapshot(&session, at.as_ref())?;
-        if snapshot.source == Source::ReplayInstead {
-            front.output.remark(
-                "abide: the host did not answer within a second; this is replayed from the recording",
-            );
-        }
-        for gap in &snapshot.gaps {
-            front.output.warn(&gap::says(gap), None);
-        }
+        let snapshot = front.snapshot(&sessions, &session, at.as_ref())?;
         let screen = &snapshot.screen;
         let title = Some(screen.title()).filter(|title| !title.is_empty());
         let design = self.look.design(title.unwrap_or(&self.session), screen.size())?;
