@@ -36,7 +36,7 @@ pub struct Scene {
     at: Moment,
     boot: u32,
     guard: u32,
-    held: Vec<File>,
+    held: Vec<(File, Holder)>,
 }
 
 impl Scene {
@@ -264,8 +264,17 @@ impl Scene {
             OpenOptions::new().read(true).append(true).open(self.evidence()).expect("the log is there");
         assert!(lock::take(&file, holder).expect("the log can be locked"), "{holder:?} has a lock already");
         assert_eq!(lock::ask(&self.log, holder), Lock::Held);
-        self.held.push(file);
+        self.held.push((file, holder));
         self
+    }
+}
+
+impl Drop for Scene {
+    /// A lock ends with its holder: also while another test forks, whose child has the file open too until it execs.
+    fn drop(&mut self) {
+        for (file, holder) in &self.held {
+            lock::give_back(file, *holder);
+        }
     }
 }
 

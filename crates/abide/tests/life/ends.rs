@@ -119,7 +119,10 @@ fn programs_that_end_before_run_returns_are_not_missed() {
 fn what_a_program_leaves_behind_is_named_and_not_waited_for() {
     let world = World::new();
     let running = world.live(&["fork hang", "hang"]);
-    running.until_shown("forked");
+    running.until_shown("\r\n");
+    let forked = world.shown(&running.id);
+    let forked: u32 = forked.trim().strip_prefix("forked ").expect("it said whom it forked").parse().unwrap();
+    let _forked = Doomed(Observer::of(forked));
     assert_eq!(running.inspect()["survivors"], Value::Array(Vec::new()), "its program has not ended");
     let id = world.run(&[], &["daemon hang", "exit 0"]);
     let (exit, told) = world.wait(&id);

@@ -57,7 +57,7 @@ fn a_signal_ends_what_is_attached_with_its_terminal_restored_and_nothing_else() 
 #[test]
 fn a_stop_whose_command_was_ended_is_completed_all_the_same() {
     let world = World::new();
-    for signal in SIGNALS {
+    let ended_by = |signal: Signal| {
         let life = world.live(&["ignore TERM", "print here", "hang"]);
         life.until_shown("here");
         let mut stop = world.start(&["stop", "--grace", "3s", &life.id]);
@@ -66,5 +66,11 @@ fn a_stop_whose_command_was_ended_is_completed_all_the_same() {
         let ending = Ending::Signaled { signal: signal.as_raw(), core: false };
         assert_eq!(stop.reap(), ending, "{signal:?}");
         assert_eq!(world.wait(&life.id).0, Some(137), "{signal:?}");
-    }
+    };
+    let ended_by = &ended_by;
+    std::thread::scope(|scope| {
+        for signal in SIGNALS {
+            scope.spawn(move || ended_by(signal));
+        }
+    });
 }

@@ -127,30 +127,37 @@ fn a_guard_that_is_killed_in_the_middle_of_an_upgrade_is_replaced_by_the_host_th
 fn wherever_a_guard_is_killed_in_an_upgrade_its_session_goes_on() {
     let world = World::new();
     let new = another(&world);
+    std::thread::scope(|scope| {
+        // A little later each time.
+        for spins in (0..12).map(|turn| turn * turn * 16_000) {
+            let (world, new) = (&world, &new);
+            scope.spawn(move || killed_in_an_upgrade(world, new, spins));
+        }
+    });
+}
+
+fn killed_in_an_upgrade(world: &World, new: &Abide, spins: u32) {
     // The old one leaves slowly: it waits for a disk, as it may at any time.
     let slow =
         ["-f", "-qq", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=300000"];
-    for spins in (0..12).map(|turn| turn * turn * 16_000) {
-        let life = world.live(&["trap-exit USR1 9", "print ready", "hang"]);
-        life.until_shown("ready");
-        let [guard, host] = [life.helper("guard", None), life.helper("host", None)];
-        let mut strace = Command::new("strace");
-        let log = world.beside("calls");
-        let mut tracer = Running::start(strace.args(slow).args(["-o", &log, "-p", &host.pid().to_string()]));
-        until("it is traced", || traced_by(host.pid()) == tracer.pid());
-        let mut upgrading =
-            Running::start(new.command(&["upgrade", &life.id]).stderr(std::process::Stdio::null()));
-        // A little later each time.
-        (0..spins).for_each(|_| std::hint::spin_loop());
-        guard.signal(Signal::KILL);
-        guard.await_end();
-        upgrading.reap();
-        life.helper("guard", Some(guard.pid()));
-        assert!(life.program.0.lives(), "after {spins}: {}", life.inspect());
-        life.program.0.signal(Signal::USR1);
-        assert_eq!(world.wait(&life.id).0, Some(9), "after {spins}: {}", life.inspect());
-        tracer.reap();
-    }
+    let life = world.live(&["trap-exit USR1 9", "print ready", "hang"]);
+    life.until_shown("ready");
+    let [guard, host] = [life.helper("guard", None), life.helper("host", None)];
+    let mut strace = Command::new("strace");
+    let log = world.beside(&format!("calls-{spins}"));
+    let mut tracer = Running::start(strace.args(slow).args(["-o", &log, "-p", &host.pid().to_string()]));
+    until("it is traced", || traced_by(host.pid()) == tracer.pid());
+    let mut upgrading =
+        Running::start(new.command(&["upgrade", &life.id]).stderr(std::process::Stdio::null()));
+    (0..spins).for_each(|_| std::hint::spin_loop());
+    guard.signal(Signal::KILL);
+    guard.await_end();
+    upgrading.reap();
+    life.helper("guard", Some(guard.pid()));
+    assert!(life.program.0.lives(), "after {spins}: {}", life.inspect());
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(9), "after {spins}: {}", life.inspect());
+    tracer.reap();
 }
 
 /// Who traces a process.
