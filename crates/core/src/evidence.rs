@@ -11,7 +11,8 @@ mod says;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 pub use ending::{Cause, Ended, How, Observer, Outcome, Resources, Survivor};
 
@@ -117,11 +118,14 @@ macro_rules! bodies {
                 }
             }
 
-            /// The inverse of `to_json`.
-            pub(crate) fn from_json(name: &str, json: &str) -> serde_json::Result<Self> {
+            /// The inverse of `to_json`, out of whatever is being read.
+            pub(crate) fn read<'de, D: Deserializer<'de>>(name: &str, from: D) -> Result<Self, D::Error> {
                 match name {
-                    $($name => serde_json::from_str(json).map(Self::$variant),)+
-                    _ => Ok(Self::Other { name: name.to_owned(), body: json.to_owned() }),
+                    $($name => Deserialize::deserialize(from).map(Self::$variant),)+
+                    _ => {
+                        let body = <&RawValue>::deserialize(from)?.get().to_owned();
+                        Ok(Self::Other { name: name.to_owned(), body })
+                    }
                 }
             }
         }

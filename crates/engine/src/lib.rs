@@ -104,13 +104,24 @@ impl Sessions {
     /// # Errors
     /// If the home cannot be listed.
     pub fn list(&self) -> Result<Vec<Session>, Failure> {
+        self.each(|session| session)
+    }
+
+    /// What is wanted of every session, the latest launched first. Of many, no more than that is ever held.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn each<T: Send>(&self, wanted: impl Fn(Session) -> T + Sync) -> Result<Vec<T>, Failure> {
         let Some(home) = &self.home else {
             return Ok(Vec::new());
         };
-        let mut sessions = self.truth.of_all(home, &home.ids()?);
         let now = self.truth.now();
-        sessions.sort_by_cached_key(|s| (std::cmp::Reverse(s.recency(now)), s.id.clone()));
-        Ok(sessions)
+        let keep = |session: Session| {
+            ((std::cmp::Reverse(session.recency(now)), session.id.clone()), wanted(session))
+        };
+        let mut kept = self.truth.of_each(home, &home.ids()?, &keep);
+        kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(kept.into_iter().map(|(_, kept)| kept).collect())
     }
 
     /// The session that an ID, a name, a unique prefix of either or `@last` means.

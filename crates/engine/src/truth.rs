@@ -139,14 +139,22 @@ impl Truth {
         self.told(id, home.session(id))
     }
 
-    /// Asks about many sessions, on as many cores as there are once it pays.
-    pub(crate) fn of_all(&self, home: &Home, ids: &[SessionId]) -> Vec<Session> {
+    /// Asks about many sessions, on as many cores as there are once it pays, and keeps of each what is wanted.
+    pub(crate) fn of_each<T: Send>(
+        &self,
+        home: &Home,
+        ids: &[SessionId],
+        keep: &(impl Fn(Session) -> T + Sync),
+    ) -> Vec<T> {
         const WORTH_A_THREAD: usize = 64;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let share = ids.len().div_ceil(cores).max(WORTH_A_THREAD);
-        // A session that is removed meanwhile is no session any more.
-        let ask =
-            |ids: &[SessionId]| ids.iter().filter_map(|id| self.of_listed(home, id)).collect::<Vec<_>>();
+        let ask = |ids: &[SessionId]| {
+            let mut kept = Vec::with_capacity(ids.len());
+            // A session that is removed meanwhile is no session any more.
+            kept.extend(ids.iter().filter_map(|id| self.of_listed(home, id).map(keep)));
+            kept
+        };
         let Some((first, rest)) = ids.split_at_checked(share) else {
             return ask(ids);
         };
@@ -154,12 +162,12 @@ impl Truth {
             // Where no thread can be had, this one asks alone; so it does again for one that broke down.
             let start = |ids| (ids, std::thread::Builder::new().spawn_scoped(scope, move || ask(ids)).ok());
             let others: Vec<_> = rest.chunks(share).map(start).collect();
-            let mut sessions = ask(first);
+            let mut kept = ask(first);
             for (ids, other) in others {
                 let asked = other.and_then(|thread| thread.join().ok());
-                sessions.extend(asked.unwrap_or_else(|| ask(ids)));
+                kept.extend(asked.unwrap_or_else(|| ask(ids)));
             }
-            sessions
+            kept
         })
     }
 

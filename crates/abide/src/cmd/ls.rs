@@ -1,12 +1,14 @@
 //! `abide ls`: the sessions, what needs a person first.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use abide_core::failure::Failure;
-use abide_engine::Session;
+use abide_engine::{Session, Sessions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Faulty, Front, Verb, has_labels, schema};
-use crate::show::list;
+use crate::show::list::{self, Row};
 use crate::show::session::SessionView;
 use crate::show::template::Template;
 
@@ -66,39 +68,49 @@ impl Verb for Args {
         let template =
             template.map(|text| Template::parse::<SessionView<'_>>(text, schema::generator())).transpose()?;
         let sessions = front.sessions()?;
+        if template.is_none() && !front.output.is_json() {
+            return self.tabulate(front, &sessions);
+        }
         let mut found = sessions.list()?;
-        let over = found.iter().filter(|session| session.verdict.status.is_terminal()).count();
         found.retain(|session| self.wants(session));
         list::sort(&mut found);
-        if template.is_some() || front.output.is_json() {
-            let view = |session| SessionView::of(&sessions, session);
-            let sources = vec![SourceView { name: "sessions", health: "ok", detail: None }];
-            let data = ListView { sessions: found.iter().map(view).collect(), sources };
-            let template = template.iter();
-            front.output.show(&data, |page| {
-                let lines =
-                    template.flat_map(|template| data.sessions.iter().map(|view| template.fill(view)));
-                lines.for_each(|line| page.own_lines(&line));
-            })?;
-            return Ok(0);
-        }
-        // The table shows little of it all, and many sessions are to be listed fast.
-        front.output.show(&(), |page| match self.quiet {
-            true => found.iter().for_each(|session| page.own_lines(session.id.as_str())),
-            false if found.is_empty() => {}
-            false => list::put(page, &found),
+        let view = |session| SessionView::of(&sessions, session);
+        let sources = vec![SourceView { name: "sessions", health: "ok", detail: None }];
+        let data = ListView { sessions: found.iter().map(view).collect(), sources };
+        let template = template.iter();
+        front.output.show(&data, |page| {
+            let lines = template.flat_map(|template| data.sessions.iter().map(|view| template.fill(view)));
+            lines.for_each(|line| page.own_lines(&line));
         })?;
-        if found.is_empty() && !self.quiet {
-            let hidden = if over > 0 && !self.all { "; `abide ls -a` shows those that are over" } else { "" };
-            front.output.remark(&format!("no sessions{hidden}"));
-        }
-        // The process ends now: giving every piece of memory back first would take a tenth of its time.
-        std::mem::forget(found);
         Ok(0)
     }
 }
 
 impl Args {
+    fn tabulate(&self, front: &mut Front, sessions: &Sessions) -> Result<u8, Failure> {
+        let over = AtomicUsize::new(0);
+        let listed = sessions.each(|session| {
+            if session.verdict.status.is_terminal() {
+                over.fetch_add(1, Ordering::Relaxed);
+            }
+            self.wants(&session).then(|| Row::new(&session))
+        })?;
+        let mut rows: Vec<Row> = listed.into_iter().flatten().collect();
+        list::sort_rows(&mut rows);
+        let empty = rows.is_empty();
+        front.output.show(&(), |page| match self.quiet {
+            true => rows.iter().for_each(|row| page.own_lines(row.id())),
+            false if empty => {}
+            false => list::put(page, rows),
+        })?;
+        if empty && !self.quiet {
+            let hidden = over.into_inner() > 0 && !self.all;
+            let hidden = if hidden { "; `abide ls -a` shows those that are over" } else { "" };
+            front.output.remark(&format!("no sessions{hidden}"));
+        }
+        Ok(0)
+    }
+
     fn wants(&self, session: &Session) -> bool {
         (self.all || session.verdict.status.is_active()) && has_labels(session, &self.label)
     }

@@ -11,20 +11,22 @@ use super::{shell, time};
 
 /// Puts sessions in the order in which people want to see them; within it they keep theirs.
 pub(crate) fn sort(sessions: &mut [Session]) {
-    sessions.sort_by_key(|session| {
-        let status = session.verdict.status;
-        if wants_person(session.verdict.attention) {
-            0
-        } else if status.is_active() && status.replays_offline() {
-            1
-        } else if status.is_commandable() {
-            2
-        } else if status.is_active() {
-            3
-        } else {
-            4
-        }
-    });
+    sessions.sort_by_key(rank);
+}
+
+fn rank(session: &Session) -> u8 {
+    let status = session.verdict.status;
+    if wants_person(session.verdict.attention) {
+        0
+    } else if status.is_active() && status.replays_offline() {
+        1
+    } else if status.is_commandable() {
+        2
+    } else if status.is_active() {
+        3
+    } else {
+        4
+    }
 }
 
 const fn wants_person(attention: Attention) -> bool {
@@ -34,25 +36,56 @@ const fn wants_person(attention: Attention) -> bool {
     }
 }
 
+/// What a table shows of a session: little of it all, and many sessions are to be listed fast.
+#[derive(Debug)]
+pub(crate) struct Row {
+    rank: u8,
+    id: String,
+    name: Cell,
+    standing: Cell,
+    wants: Option<&'static str>,
+    started: Cell,
+    command: Cell,
+}
+
+impl Row {
+    pub(crate) fn new(session: &Session) -> Self {
+        let attention = session.verdict.attention;
+        Self {
+            rank: rank(session),
+            id: session.id.to_string(),
+            name: Cell::plain(session.name().unwrap_or("-")),
+            standing: Cell::new(tone(session), &standing(session)),
+            wants: wants_person(attention).then(|| attention.name()),
+            started: Cell::plain(&started(session).unwrap_or("-".to_owned())),
+            command: Cell::faint(&command(session)),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// Puts rows in the order in which `sort` puts their sessions.
+pub(crate) fn sort_rows(rows: &mut [Row]) {
+    rows.sort_by_key(|row| row.rank);
+}
+
 /// Puts a table of sessions on the page.
-pub(crate) fn put(page: &mut Page, sessions: &[Session]) {
-    let needed = sessions.iter().any(|session| wants_person(session.verdict.attention));
+pub(crate) fn put(page: &mut Page, sessions: Vec<Row>) {
+    let needed = sessions.iter().any(|session| session.wants.is_some());
     let mut header = vec!["ID", "NAME", "STATUS"];
     header.extend(needed.then_some("WANTS"));
     header.extend(["STARTED", "COMMAND"]);
     let mut rows = vec![header.into_iter().map(|title| Cell::new(Tone::Strong, title)).collect()];
     for session in sessions {
-        let mut row = vec![
-            Cell::plain(session.id.as_str()),
-            Cell::plain(session.name().unwrap_or("-")),
-            Cell::new(tone(session), &standing(session)),
-        ];
-        row.extend(needed.then(|| match wants_person(session.verdict.attention) {
-            true => Cell::new(Tone::Warn, session.verdict.attention.name()),
-            false => Cell::faint("-"),
+        let mut row = vec![Cell::plain(&session.id), session.name, session.standing];
+        row.extend(needed.then(|| match session.wants {
+            Some(wants) => Cell::new(Tone::Warn, wants),
+            None => Cell::faint("-"),
         }));
-        row.push(Cell::plain(&started(session).unwrap_or("-".to_owned())));
-        row.push(Cell::faint(&command(session)));
+        row.extend([session.started, session.command]);
         rows.push(row);
     }
     table::put(page, 0, 1, &rows);

@@ -3,8 +3,10 @@
 //! A scanner takes any bytes in any pieces, in bounded memory, and locates what it cannot read.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Body, Fact, SCHEMA, Witness};
@@ -15,18 +17,97 @@ pub const LONGEST_LINE: usize = 256 * 1024;
 
 const CHECKSUM_LENGTH: usize = 8;
 
-#[derive(Serialize, Deserialize)]
+/// One line as it is written, in this order: what a fact is called stands before its body.
+#[derive(Serialize)]
 struct LineV1<'a> {
     v: u32,
-    #[serde(borrow)]
-    w: Cow<'a, str>,
+    w: String,
     n: u64,
     wall: i64,
     boot: u64,
-    #[serde(borrow)]
-    fact: Cow<'a, str>,
-    #[serde(borrow)]
+    fact: &'a str,
     body: &'a RawValue,
+}
+
+/// The same as it is read, in one go.
+struct Line {
+    v: u32,
+    fact: Fact,
+}
+
+impl<'de> Deserialize<'de> for Line {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(LineVisitor)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Key {
+    V,
+    W,
+    N,
+    Wall,
+    Boot,
+    Fact,
+    Body,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+struct LineVisitor;
+
+impl<'de> Visitor<'de> for LineVisitor {
+    type Value = Line;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("a fact")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Line, A::Error> {
+        let (mut v, mut witness, mut seq, mut wall, mut boot) = (None, None, None, None, None);
+        let mut name: Option<Text<'de>> = None;
+        let mut body = None;
+        while let Some(key) = map.next_key()? {
+            match key {
+                Key::V => v = Some(map.next_value()?),
+                Key::W => witness = Witness::parse(&map.next_value::<Text<'de>>()?.0),
+                Key::N => seq = Some(map.next_value()?),
+                Key::Wall => wall = Some(map.next_value()?),
+                Key::Boot => boot = Some(map.next_value()?),
+                Key::Fact => name = Some(map.next_value()?),
+                Key::Body => {
+                    let name = name.as_ref().ok_or_else(|| A::Error::missing_field("fact"))?;
+                    body = Some(map.next_value_seed(BodyOf(&name.0))?);
+                }
+                Key::Other => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        let missing = A::Error::missing_field;
+        let at =
+            Moment { wall: wall.ok_or_else(|| missing("wall"))?, boot: boot.ok_or_else(|| missing("boot"))? };
+        let fact = Fact {
+            witness: witness.ok_or_else(|| missing("w"))?,
+            seq: seq.ok_or_else(|| missing("n"))?,
+            at,
+            body: body.ok_or_else(|| missing("body"))?,
+        };
+        Ok(Line { v: v.ok_or_else(|| missing("v"))?, fact })
+    }
+}
+
+/// The body of a fact of this name.
+struct BodyOf<'a>(&'a str);
+
+impl<'de> DeserializeSeed<'de> for BodyOf<'_> {
+    type Value = Body;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Body, D::Error> {
+        Body::read(self.0, from)
+    }
 }
 
 /// Enough of any version's line to learn its version.
@@ -134,11 +215,11 @@ impl Flaw {
 pub fn encode(fact: &Fact) -> Result<Vec<u8>, serde_json::Error> {
     let line = LineV1 {
         v: SCHEMA,
-        w: fact.witness.to_string().into(),
+        w: fact.witness.to_string(),
         n: fact.seq,
         wall: fact.at.wall,
         boot: fact.at.boot,
-        fact: fact.body.name().into(),
+        fact: fact.body.name(),
         body: &RawValue::from_string(fact.body.to_json()?)?,
     };
     let json = serde_json::to_vec(&line)?;
@@ -258,22 +339,17 @@ fn decode(line: &[u8]) -> Result<Fact, Flaw> {
     if sum != crc32fast::hash(json) {
         return Err(Flaw::Checksum);
     }
-    let line = match serde_json::from_slice::<LineV1<'_>>(json) {
-        Ok(line) if line.v == SCHEMA => line,
-        Ok(LineV1 { v, .. }) => return Err(Flaw::Newer(v)),
-        Err(_) => return Err(flaw_of(json)),
-    };
-    Ok(Fact {
-        witness: Witness::parse(&line.w).ok_or(Flaw::Body)?,
-        seq: line.n,
-        at: Moment { wall: line.wall, boot: line.boot },
-        body: Body::from_json(&line.fact, line.body.get()).map_err(|_| Flaw::Body)?,
-    })
+    let json = std::str::from_utf8(json).map_err(|_| Flaw::Garbage)?;
+    match serde_json::from_str::<Line>(json) {
+        Ok(Line { v: SCHEMA, fact }) => Ok(fact),
+        Ok(Line { v, .. }) => Err(Flaw::Newer(v)),
+        Err(_) => Err(flaw_of(json)),
+    }
 }
 
 /// What is wrong with a sound line that is not one of ours: another schema, or a body we should know.
-fn flaw_of(json: &[u8]) -> Flaw {
-    match serde_json::from_slice::<LineVersion>(json) {
+fn flaw_of(json: &str) -> Flaw {
+    match serde_json::from_str::<LineVersion>(json) {
         Ok(LineVersion { v: SCHEMA }) => Flaw::Body,
         Ok(LineVersion { v }) => Flaw::Newer(v),
         Err(_) => Flaw::Garbage,
