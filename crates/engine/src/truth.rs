@@ -155,16 +155,17 @@ impl Truth {
             kept.extend(ids.iter().filter_map(|id| self.of_listed(home, id).map(keep)));
             kept
         };
-        let Some((first, rest)) = ids.split_at_checked(share) else {
+        if ids.len() <= share {
             return ask(ids);
-        };
+        }
         std::thread::scope(|scope| {
-            // Where no thread can be had, this one asks alone; so it does again for one that broke down.
+            // This thread only waits: beside one that works, a kernel often starts the next on the same core.
             let start = |ids| (ids, std::thread::Builder::new().spawn_scoped(scope, move || ask(ids)).ok());
-            let others: Vec<_> = rest.chunks(share).map(start).collect();
-            let mut kept = ask(first);
-            for (ids, other) in others {
-                let asked = other.and_then(|thread| thread.join().ok());
+            let shares: Vec<_> = ids.chunks(share).map(start).collect();
+            let mut kept = Vec::with_capacity(ids.len());
+            for (ids, thread) in shares {
+                // Where no thread can be had, this one asks alone; so it does again for one that broke down.
+                let asked = thread.and_then(|thread| thread.join().ok());
                 kept.extend(asked.unwrap_or_else(|| ask(ids)));
             }
             kept

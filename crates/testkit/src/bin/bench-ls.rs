@@ -14,7 +14,7 @@ use abide_testkit::{Observer, ScratchDir, ScratchHome};
 
 /// How many sessions the homes have. The first is held against tmux.
 const SIZES: [usize; 5] = [500, 1000, 2000, 5000, 10_000];
-const RUNS: usize = 11;
+const RUNS: usize = 41;
 
 fn main() -> ExitCode {
     match bench() {
