@@ -36,7 +36,7 @@ reuse:
 bench-ls:
     cargo run --release -p abide-testkit --bin bench-ls
 
-# Figures about whole lives: wait, memory, record, stop, upgrade, kill-host, kill-guard (all of them without a name)
+# Figures about whole lives: wait, memory, record, past, search, stop, upgrade, kill-host, kill-guard (all of them without a name)
 bench-life *WHAT:
     cargo run --release -p abide-testkit --bin bench-life -- {{ WHAT }}
 

@@ -2,6 +2,7 @@
 
 pub mod killing;
 pub mod memory;
+pub mod past;
 pub mod recording;
 pub mod stopping;
 pub mod upgrading;
