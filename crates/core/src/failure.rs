@@ -151,6 +151,9 @@ fn way_out(error: &std::io::Error) -> &'static str {
         (_, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
             "free some space, for instance with `abide gc --older 7d`, or choose another home with --home DIR"
         }
+        (_, ErrorKind::FileTooLarge) => {
+            "files may not be so large here: allow more with `ulimit -f unlimited`"
+        }
         (Some(EMFILE | ENFILE), _) => "close some files, or allow more with `ulimit -n 4096`",
         (Some(EAGAIN), _) | (_, ErrorKind::OutOfMemory) => {
             "end some processes, or allow more with `ulimit -u`, and try again"

@@ -84,6 +84,8 @@ struct Keeper {
     waiters: Option<File>,
     /// That we took over, as long as there was no room to say so.
     unsaid: Option<Body>,
+    /// It was told to become another version, and has yet to.
+    ordered: bool,
 }
 
 /// Who has something to say.
@@ -121,6 +123,9 @@ impl Keeper {
             }
             while let Some(caught) = self.signals.next() {
                 self.caught(caught);
+            }
+            if self.ordered {
+                self.become_next();
             }
             self.tell(Input::Woke);
         }
@@ -169,6 +174,10 @@ impl Keeper {
     /// Asked to become another version: the same process goes on as it. If that fails, it goes on as it is; should
     /// the other version fail, the host that stands by starts a guard of its own version.
     fn become_next(&mut self) {
+        self.ordered = self.link.changes_host();
+        if self.ordered {
+            return;
+        }
         // An end that has begun is ours to record: nobody becomes another then.
         let Some(path) = self.dir.take_next_image().filter(|_| self.mind.is_running()) else {
             return;
@@ -293,7 +302,7 @@ impl Keeper {
     fn caught(&mut self, caught: Caught) {
         match caught.number {
             signal::CHLD => self.reap(),
-            signal::USR1 => self.become_next(),
+            signal::USR1 => self.ordered = true,
             signal::HUP => {
                 self.note(Body::Noted(Noted { text: format!("hangup from pid {}; going on", caught.pid) }));
             }

@@ -10,6 +10,7 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 
 use abide_core::evidence::{Body, Hosted, Noted, Role};
 use abide_core::failure::{Code, Failure};
@@ -79,6 +80,8 @@ enum Course {
     Going,
     /// Its session is over.
     Over,
+    /// Another host serves; this one must not touch anything any more.
+    Superseded,
 }
 
 /// How long to wait before letting anyone in again, where there was no descriptor for it.
@@ -172,6 +175,9 @@ impl Host {
         self.follow_on();
         loop {
             self.serve_on();
+            if self.course == Course::Superseded {
+                return;
+            }
             self.finish_keyframes();
             self.follow.keep(&self.dir, keyframes::AT_THE_END);
             self.flush();
@@ -275,8 +281,13 @@ impl Host {
     /// The guard is dead, and with it nobody reads the terminal: the next one goes on where it stopped.
     fn raise_guard(&mut self) {
         self.catch_up();
-        if is_closed(&self.dir.read().evidence()) {
+        // Without its files nobody could guard it.
+        if is_closed(&self.dir.read().evidence()) || !self.is_kept() {
             self.end();
+            return;
+        }
+        if lock::ask(self.evidence.file(), Holder::Guard) == Lock::Held {
+            self.make_way();
             return;
         }
         let handover = Handover {
@@ -303,6 +314,38 @@ impl Host {
         given.extend(self.held.rest());
         // One that cannot be started is tried again later.
         self.line.renew(handover::start_again(&handover, &given).ok());
+    }
+
+    /// A guard is alive that has no line to us. One that dies just now holds its lock for an instant longer; any other
+    /// starts hosts of its own, and those can serve only when we do not.
+    fn make_way(&mut self) {
+        if self.line.is_overtaken() {
+            let alone = self.stand_aside();
+            self.course = if alone { Course::Serving } else { Course::Superseded };
+        }
+    }
+
+    /// Leaves the session to that guard and its host. True if both are gone again before there was such a host: then
+    /// nobody is left but us.
+    fn stand_aside(&mut self) -> bool {
+        let evidence = self.evidence.file();
+        self.clients = Clients::new(self.generation);
+        lock::give_back(evidence, Holder::Host);
+        loop {
+            let _ = poll::readable(&[self.signals.as_fd()], Some(LOOK_MS));
+            while self.signals.next().is_some() {}
+            if lock::ask(evidence, Holder::Host) == Lock::Held || !self.is_kept() {
+                return false;
+            }
+            if lock::ask(evidence, Holder::Guard) != Lock::Held {
+                return lock::take(evidence, Holder::Host).unwrap_or(false);
+            }
+        }
+    }
+
+    /// Whether the session's record has not been removed.
+    fn is_kept(&self) -> bool {
+        self.evidence.file().metadata().is_ok_and(|meta| meta.nlink() > 0)
     }
 
     /// Takes in what was recorded since, shows it, and answers what the program asked.

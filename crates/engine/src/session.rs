@@ -63,6 +63,8 @@ impl Session {
             format!("`abide stop {id}` first, or `abide rm --force {id}`")
         } else if self.verdict.rule == Rule::Removing {
             format!("another removes it; if it stays, `abide rm {id}` removes it to its end")
+        } else if let Some(way_on) = self.way_on() {
+            way_on
         } else if let Some(kill) = kill {
             format!("{kill}, then `abide rm --force {id}`")
         } else if self.is_provably_alive() {
@@ -99,6 +101,15 @@ impl Session {
         }
         let program = program_of(&self.evidence).filter(|_| self.seen.program.is_alive())?;
         Some(format!("`kill {}` asks its program to end", program.pid))
+    }
+
+    /// What lets a guard go on that stands still, where nobody but it can record the end.
+    #[must_use]
+    pub fn way_on(&self) -> Option<String> {
+        let still = Liveness::Alive(Some(Qualifier::Stopped));
+        let awaited = self.verdict.rule == Rule::Finishing && self.seen.guard == still;
+        let guard = self.evidence.helpers.guarded.as_ref().filter(|_| awaited)?.body.guard.pid;
+        Some(format!("its guard stands still and has yet to record the end: `kill -CONT {guard}` lets it"))
     }
 
     /// Where a picture of its screen comes from now: a host that stands still does not answer.

@@ -121,9 +121,7 @@ impl Home {
             Ok(()) => Ok(SessionDir::from_trusted(dir)),
             Err(error) => {
                 self.discard(id, &SessionDir::from_trusted(dir));
-                Err(Failure::io("make room for session", id, &error)
-                    .about(id.as_str())
-                    .hint("free some space, or choose another home with --home"))
+                Err(Failure::io("make room for session", id, &error).about(id.as_str()))
             }
         }
     }

@@ -4,9 +4,9 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
-use abide_core::evidence::fold::Evidence;
+use abide_core::evidence::fold::{Evidence, Told};
 use abide_core::evidence::frame::{Damage, Flaw};
-use abide_core::evidence::{How, Observer};
+use abide_core::evidence::{How, Observer, Role, Witness};
 use abide_core::id::SessionId;
 use abide_core::identity::{Death, Doubt, Here, Identity, Liveness, Lock};
 use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, owner_of_open_turn, program_of};
@@ -15,6 +15,7 @@ use abide_sys::disk::{self, Untrusted};
 use abide_sys::lock::{self, Holder};
 use abide_sys::probe::{Probe, Relative};
 
+use crate::declared;
 use crate::store::{Home, Reading, SessionDir};
 
 /// How often evidence is read again because it grew, or because its end was being written.
@@ -192,7 +193,8 @@ impl Truth {
         let (evidence, seen, half_removed) = match dir {
             Ok(dir) => {
                 let mut reading = dir.read();
-                let (evidence, seen) = self.settle(&mut reading);
+                let (mut evidence, seen) = self.settle(&mut reading);
+                self.hear_last_word(&mut evidence, &seen, &dir);
                 let half_removed = is_half_removed(&evidence, reading.file());
                 (evidence, seen, half_removed)
             }
@@ -206,6 +208,20 @@ impl Truth {
         let asked = self.now();
         let verdict = derive(&evidence, &seen, asked);
         Session { id: id.clone(), verdict, evidence, seen, asked, half_removed }
+    }
+
+    /// Whoever seals a session takes the word that its program left. Until then that word counts all the same, or
+    /// sealing would change what has been told.
+    fn hear_last_word(&self, evidence: &mut Evidence, seen: &Seen, dir: &SessionDir) {
+        let now = self.now();
+        if is_closed(evidence) || derive(evidence, seen, now).rule.closing().is_none() {
+            return;
+        }
+        if let Some(Ok(body)) = declared::left_by_program(dir) {
+            let witness = Witness { role: Role::Sealer, pid: std::process::id(), boot: now.boot };
+            let order = evidence.record.facts;
+            evidence.work.declared = Some(Told { witness, at: now.at, order, body });
+        }
     }
 
     /// What was true of a session at an instant, as far as anyone can prove it.
@@ -232,7 +248,15 @@ impl Truth {
         loop {
             let mut evidence = reading.evidence();
             note_copy(&mut evidence, reading.file());
-            let seen = self.look(&evidence, reading.file());
+            let mut seen = self.look(&evidence, reading.file());
+            if evidence.is_damaged() && evidence.helpers.guarded.is_none() {
+                // Who the guard is cannot be read, but whether there is one can be told.
+                seen.guard = match reading.is_held() {
+                    Some(true) => Liveness::Alive(None),
+                    Some(false) => Liveness::Dead(Death::Gone),
+                    None => seen.guard,
+                };
+            }
             let someone_dead = seen.guard.is_dead() || seen.host.is_dead() || seen.program.is_dead();
             let being_written = reading.is_mid_line() && round < ROUNDS;
             let rests_on_reading = someone_dead && !is_closed(&evidence);

@@ -1,6 +1,7 @@
 //! Files that can be trusted: private directories, one-write appends, reserved slots, publishing once.
 //! Every path is one name below an open directory, and no link is ever followed.
 
+mod hold;
 mod log;
 
 use std::ffi::OsString;
@@ -12,8 +13,8 @@ use std::path::Path;
 
 use abide_core::identity::FileId;
 use rustix::fs::{
-    Access, AtFlags, CWD, Dir, FallocateFlags, FlockOperation, Mode, OFlags, RenameFlags, fallocate, fstat,
-    mkdirat, openat, renameat_with,
+    Access, AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, fallocate, fstat, mkdirat, openat,
+    renameat_with,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -301,26 +302,6 @@ impl PrivateDir {
             Ok(()) | Err(Errno::INVAL) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
-    }
-
-    /// Holds the directory as nobody else can, waiting for whoever does. Every copy of this descriptor holds it too, in
-    /// whatever process, until the last one is closed.
-    ///
-    /// # Errors
-    /// If the file system has no such locks.
-    pub fn hold(&self) -> io::Result<()> {
-        loop {
-            match rustix::fs::flock(&self.0, FlockOperation::LockExclusive) {
-                Err(Errno::INTR) => {}
-                answer => return Ok(answer?),
-            }
-        }
-    }
-
-    /// The same if nobody holds it now. False if somebody does, or if that cannot be told.
-    #[must_use]
-    pub fn hold_if_free(&self) -> bool {
-        rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive).is_ok()
     }
 
     /// Whether the directory has not been removed.

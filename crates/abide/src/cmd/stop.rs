@@ -66,6 +66,9 @@ impl Verb for Args {
                 page.plain(&format!("still alive: {} {}", survivor.pid, survivor.command)).end();
             }
         })?;
+        if let Some(way_on) = stopped.way_on() {
+            front.output.remark(&format!("hint: {way_on}"));
+        }
         Ok(u8::from(!done))
     }
 }

@@ -114,6 +114,10 @@ pub(crate) fn standing(session: &Session) -> String {
     if verdict.stopping {
         text.push_str(", stopping");
     }
+    if let Some(damage) = session.evidence.record.damage.first().filter(|_| !session.has_ended()) {
+        let place = if damage.length > 0 { format!(" at byte {}", damage.offset) } else { String::new() };
+        text.push_str(&format!(", damaged{place}"));
+    }
     if let Some(qualifier) = ProcessView::new(None, session.seen.program).qualifier {
         text.push_str(&format!(", {qualifier}"));
     }

@@ -142,6 +142,9 @@ fn hint(session: &Session, alive: bool, again: &str) -> String {
     if session.is_beyond_telling() {
         return format!("`abide why {}` shows what is damaged; waiting longer changes nothing", session.id);
     }
+    if let Some(way_on) = session.way_on() {
+        return format!("{way_on}; wait again with `{again}`");
+    }
     if alive {
         return format!("this is healthy: the session is alive and goes on; wait again with `{again}`");
     }

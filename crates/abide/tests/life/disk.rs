@@ -200,3 +200,17 @@ fn a_session_whose_directory_is_deleted_neither_spins_nor_holds_its_waiters() {
         assert_eq!(waiting.reap(), abide_testkit::Ending::Exited(125), "no code can be told any more");
     }
 }
+
+// TRUTH 29
+#[test]
+fn a_host_whose_session_was_deleted_goes_with_its_guard() {
+    let world = World::new();
+    let life = world.live(&["print ready", "hang"]);
+    life.until_shown("ready");
+    let (guard, host) = (life.helper("guard", None), life.helper("host", None));
+    fs::remove_dir_all(world.dir(&life.id)).expect("it is ours");
+    guard.signal(Signal::KILL);
+    guard.await_end();
+    host.await_end();
+    life.program.0.await_end();
+}

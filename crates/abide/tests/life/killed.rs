@@ -1,5 +1,6 @@
 //! Guards and hosts that are killed: the program never notices, and what was seen stays exact.
 
+use std::io::Write;
 use std::path::Path;
 
 use abide_sys::clock;
@@ -96,6 +97,71 @@ fn a_session_that_lives_and_is_damaged_can_be_ended_as_the_refusal_says() {
     assert!(!life.program.0.lives());
     assert_eq!(world.wait(&life.id).0, Some(143), "the end that it recorded counts");
     assert_eq!(world.abide.run(&["rm", "--force", &life.id]).code(), Some(0));
+}
+
+#[test]
+fn a_wait_for_what_nobody_is_left_to_tell_ends_at_once_whatever_was_damaged() {
+    let world = World::new();
+    let facts: [&[&str]; 4] =
+        [&["guarded"], &["guarded", "hosted"], &["guarded", "launched"], &["hosted", "launched", "started"]];
+    for facts in facts {
+        let life = world.live(&["hang"]);
+        life.kill_helpers();
+        life.program.0.signal(Signal::KILL);
+        life.program.0.await_end();
+        facts.iter().for_each(|fact| damage(&world, &life.id, fact));
+        let (code, told) = world.wait(&life.id);
+        assert_eq!((code, &told["status"]), (Some(125), &"unknown".into()), "{facts:?}: {told}");
+    }
+}
+
+#[test]
+fn a_wait_for_what_lives_goes_on_though_all_of_its_record_is_gone() {
+    let world = World::new();
+    let life = world.live(&["trap-exit USR1 3", "print ready", "hang"]);
+    life.until_shown("ready");
+    std::fs::File::create(world.dir(&life.id).join("evidence")).expect("it is ours");
+    let capped = world.abide.run(&["wait", "--json", "--cap", "1ms", &life.id]);
+    assert_eq!(capped.code(), Some(0), "its guard is provably alive: {capped:?}");
+    assert_eq!(world.abide.run(&["rm", "--force", &life.id]).code(), Some(5), "it lives");
+    let mut waiting = world.start(&["wait", &life.id]);
+    until("it waits", || crate::common::waits(&waiting));
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(waiting.reap(), Ending::Exited(3), "what its guard recorded afterwards counts");
+}
+
+#[test]
+fn sealing_changes_no_code_that_was_told_before() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    let file = std::fs::File::create(world.dir(&life.id).join("result.toml"));
+    file.and_then(|mut file| file.write_all(b"status = \"success\"\n")).expect("it is ours");
+    life.kill_helpers();
+    life.program.0.signal(Signal::KILL);
+    life.program.0.await_end();
+    let (code, told) = world.wait(&life.id);
+    assert_eq!((code, &told["status"]), (Some(0), &"lost".into()), "{told}");
+    assert_eq!(world.abide.run(&["doctor", "--fix"]).code(), Some(0));
+    assert_eq!(world.told(&life.id, "sealed").len(), 1);
+    assert_eq!(world.wait(&life.id).0, Some(0));
+}
+
+#[test]
+fn a_guard_that_stands_still_over_an_end_is_told_with_the_way_on() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    let guard = life.helper("guard", None);
+    guard.signal(Signal::STOP);
+    until("it stands still", || life.inspect()["processes"]["guard"]["qualifier"] == "stopped");
+    life.program.0.signal(Signal::KILL);
+    until("the program is dead", || life.inspect()["status"] == "exiting");
+    let way_on = format!("`kill -CONT {}`", guard.pid());
+    for asked in [&["wait", "--cap", "1ms", &life.id][..], &["rm", &life.id]] {
+        let ran = world.abide.run(asked);
+        assert!(ran.stderr.contains(&way_on), "{ran:?}");
+    }
+    guard.signal(Signal::CONT);
+    assert_eq!(world.wait(&life.id).0, Some(137));
 }
 
 #[test]

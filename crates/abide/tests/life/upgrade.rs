@@ -129,24 +129,27 @@ fn wherever_a_guard_is_killed_in_an_upgrade_its_session_goes_on() {
     let new = another(&world);
     std::thread::scope(|scope| {
         // A little later each time.
-        for spins in (0..12).map(|turn| turn * turn * 16_000) {
+        for scene in (0..12).map(|turn| (turn * turn * 16_000, turn % 2 == 0)) {
             let (world, new) = (&world, &new);
-            scope.spawn(move || killed_in_an_upgrade(world, new, spins));
+            scope.spawn(move || killed_in_an_upgrade(world, new, scene));
         }
     });
 }
 
-fn killed_in_an_upgrade(world: &World, new: &Abide, spins: u32) {
-    // The old one leaves slowly: it waits for a disk, as it may at any time.
+/// The old host leaves slowly in every second scene: it waits for a disk, as it may at any time.
+fn killed_in_an_upgrade(world: &World, new: &Abide, (spins, slowly): (u32, bool)) {
     let slow =
         ["-f", "-qq", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=300000"];
     let life = world.live(&["trap-exit USR1 9", "print ready", "hang"]);
     life.until_shown("ready");
     let [guard, host] = [life.helper("guard", None), life.helper("host", None)];
-    let mut strace = Command::new("strace");
     let log = world.beside(&format!("calls-{spins}"));
-    let mut tracer = Running::start(strace.args(slow).args(["-o", &log, "-p", &host.pid().to_string()]));
-    until("it is traced", || traced_by(host.pid()) == tracer.pid());
+    let tracer = slowly.then(|| {
+        let mut strace = Command::new("strace");
+        let tracer = Running::start(strace.args(slow).args(["-o", &log, "-p", &host.pid().to_string()]));
+        until("it is traced", || traced_by(host.pid()) == tracer.pid());
+        tracer
+    });
     let mut upgrading =
         Running::start(new.command(&["upgrade", &life.id]).stderr(std::process::Stdio::null()));
     (0..spins).for_each(|_| std::hint::spin_loop());
@@ -155,9 +158,44 @@ fn killed_in_an_upgrade(world: &World, new: &Abide, spins: u32) {
     upgrading.reap();
     life.helper("guard", Some(guard.pid()));
     assert!(life.program.0.lives(), "after {spins}: {}", life.inspect());
+    takes_marks(world, &life);
     life.program.0.signal(Signal::USR1);
     assert_eq!(world.wait(&life.id).0, Some(9), "after {spins}: {}", life.inspect());
-    tracer.reap();
+    if let Some(mut tracer) = tracer {
+        tracer.reap();
+    }
+}
+
+/// A session is served when it does what it is told: guard and host have each other.
+fn takes_marks(world: &World, life: &Life<'_>) {
+    until("it is served", || world.abide.run(&["mark", &life.id, "here"]).code() == Some(0));
+}
+
+#[test]
+fn upgrades_that_come_at_once_leave_every_session_served() {
+    let world = World::new();
+    let [one, other] =
+        ["abide-one", "abide-other"].map(|name| world.abide.copied_to(&world.home.around().join(name)));
+    let lives = [(); 4].map(|()| world.live(&["trap-exit USR1 9", "print ready", "hang"]));
+    lives.iter().for_each(|life| life.until_shown("ready"));
+    for round in 0..3 {
+        let upgrade = |abide: &Abide| {
+            let mut command = abide.command(&["upgrade"]);
+            Running::start(command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()))
+        };
+        let both = if round % 2 == 0 { [&one, &one] } else { [&one, &other] };
+        let mut running = both.map(upgrade);
+        for running in &mut running {
+            // Of two that disagree one is refused.
+            let _ = running.reap();
+        }
+        lives.iter().for_each(|life| takes_marks(&world, life));
+    }
+    for life in &lives {
+        assert!(life.program.0.lives(), "{}", life.inspect());
+        life.program.0.signal(Signal::USR1);
+        assert_eq!(world.wait(&life.id).0, Some(9));
+    }
 }
 
 /// Who traces a process.

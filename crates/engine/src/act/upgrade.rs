@@ -96,7 +96,10 @@ fn order<'a>(
     let id = &session.id;
     admit(id.as_str(), session.verdict.status, Column::Commandable)?;
     let refused = |why: String| refuse(session, &why);
-    let wanted = file_id(path).map_err(|e| refused(e.to_string()))?;
+    let wanted = file_id(path).map_err(|e| {
+        let failure = refused(format!("this abide ({}) cannot be read: {e}", path.display()));
+        failure.hint("it was removed or replaced since it was started: run the one that is installed now")
+    })?;
     let guard = session.evidence.helpers.guarded.as_ref().map(|told| told.body.guard);
     let guard = guard.ok_or_else(|| refused("it has no guard".to_owned()))?;
     let mut order = Order { session, wanted, guard, host: None, welcomed: false };

@@ -60,6 +60,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     let pidfd = given.must(handover::PROGRAM)?;
     let mut keeper = Keeper {
         unsaid: guarded(&truth, evidence.file()).ok(),
+        ordered: false,
         truth,
         mind: Guard::new(orders(&known, started_boot)),
         recorder,

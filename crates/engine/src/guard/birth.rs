@@ -129,6 +129,7 @@ fn launch(
         observer: Some(Observer::Guard),
         waiters: Some(waiters),
         unsaid: None,
+        ordered: false,
     };
     Ok((keeper, (gated, command)))
 }

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::guard::Respawn;
 use abide_core::wire::{ANSWERS, CLIENTS, LONGEST, Message, ToGuard, ToHost};
-use abide_sys::poll::Interest;
+use abide_sys::poll::{self, Interest};
 use abide_sys::spawn::{self, Image};
 use abide_sys::{clock, signal, sock};
 
@@ -186,6 +186,14 @@ impl Link {
         self.respawn.started(clock::now().boot);
         // Without it the one that lives goes on.
         self.next = self.start(dir, &[held, &[(handover::HOST, before.as_fd())]].concat()).ok();
+    }
+
+    /// Whether the next host has yet to take the place of the one that lives: it knows this guard by a line that no
+    /// other image would have.
+    pub(super) fn changes_host(&mut self) -> bool {
+        let is_gone = |next: &Served| poll::wait(&[Interest::news(next.line.as_fd())], Some(0))[0].read;
+        self.next.take_if(|next| is_gone(next));
+        self.next.is_some()
     }
 
     /// What the next image of this guard must know and hold.

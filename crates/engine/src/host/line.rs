@@ -25,6 +25,8 @@ pub(super) struct Line {
     loose_bytes: usize,
     /// Answers up to this position are known to be in the terminal.
     answered: u64,
+    /// How often a guard was to be started while another was alive.
+    overtaken: u32,
 }
 
 #[derive(Clone)]
@@ -46,6 +48,7 @@ impl Line {
             kept_bytes: 0,
             loose_bytes: 0,
             answered: 0,
+            overtaken: 0,
         }
     }
 
@@ -83,6 +86,7 @@ impl Line {
     /// The next guard, or none if it could not be started: it is told again what nobody confirmed.
     pub(super) fn renew(&mut self, guard: Option<OwnedFd>) {
         let now = clock::now().boot;
+        self.overtaken = if guard.is_some() { 0 } else { self.overtaken };
         self.respawn.started(now);
         if guard.is_none() {
             self.respawn.gone(now);
@@ -91,6 +95,15 @@ impl Line {
         let others = std::mem::take(&mut self.unsent).into_iter().filter(|said| said.whose.is_none());
         let others: Vec<Said> = others.collect();
         self.unsent = self.kept.iter().cloned().chain(others).collect();
+    }
+
+    /// A guard is alive that has no line to us. True once it was found so often, with pauses in between, that it is not
+    /// just dying.
+    pub(super) fn is_overtaken(&mut self) -> bool {
+        const DYING: u32 = 5;
+        self.renew(None);
+        self.overtaken = (self.overtaken + 1) % (DYING + 1);
+        self.overtaken == 0
     }
 
     /// Answers up to this position are known to be in the terminal.

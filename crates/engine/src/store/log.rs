@@ -83,6 +83,12 @@ impl<'a> Reading<'a> {
         self.scanner.is_mid_line()
     }
 
+    /// Whether a guard or a host holds the session's directory: each does from its first moment to its last. None
+    /// where that cannot be told.
+    pub(crate) fn is_held(&self) -> Option<bool> {
+        self.dir.dir().is_held()
+    }
+
     /// The open file, to ask its locks.
     #[must_use]
     pub const fn file(&self) -> Option<&File> {
