@@ -101,3 +101,23 @@ fn without_a_home_or_hints_new_facts_are_found_all_the_same() {
     let seen = shown_until(&mut follower, "ended");
     assert!(seen.len() >= 4 && seen.iter().all(|(session, ..)| *session == id), "{seen:?}");
 }
+
+// TRUTH 40
+#[test]
+fn a_declared_success_is_passed_on_beside_the_exit_status_whatever_the_times_of_its_file() {
+    let world = World::new();
+    for touch in ["touch -d 1990-01-01", "touch -d 2090-01-01", ":"] {
+        let script = format!(
+            "f=$ABIDE_SESSION_DIR/result.toml; printf 'status = \"success\"\\nexit_code = 0\\n' > \"$f\"; \
+             {touch} \"$f\"; exit 17"
+        );
+        let id = world.launch(&[], &["sh", "-c", &script]);
+        let (code, told) = world.wait(&id);
+        assert_eq!((code, &told["agrees"]), (Some(0), &false.into()), "{touch}: {told}");
+        assert_eq!(
+            (&told["outcome"]["code"], &told["declared"]["exit_code"]),
+            (&17.into(), &0.into()),
+            "{told}"
+        );
+    }
+}
