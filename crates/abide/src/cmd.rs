@@ -52,6 +52,11 @@ use crate::show::recorded::gap;
 /// What a command that passes on a program's code exits with when there is none.
 pub(crate) const NO_CODE: u8 = 125;
 
+/// What a command that a signal ended exits with, where it had something to tidy up first.
+pub(crate) fn ended_by(signal: i32) -> u8 {
+    u8::try_from(signal).map_or(NO_CODE, |number| number.saturating_add(128))
+}
+
 /// One verb of the command line, with its arguments.
 pub(crate) trait Verb {
     /// What `data` of its JSON answer holds.

@@ -8,6 +8,7 @@ mod environment;
 mod export;
 mod output;
 mod show;
+mod target;
 mod when;
 
 use std::process::ExitCode;

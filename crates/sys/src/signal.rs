@@ -41,6 +41,15 @@ impl Signals {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
+    /// The same for those of them that would end this program: who was started to ignore one goes on ignoring it.
+    ///
+    /// # Errors
+    /// As `of`.
+    pub fn heeded(numbers: &[i32]) -> io::Result<Self> {
+        let heeded: Vec<i32> = numbers.iter().copied().filter(|number| !is_ignored(*number)).collect();
+        Self::of(&heeded)
+    }
+
     /// The next signal that waits.
     #[must_use]
     pub fn next(&self) -> Option<Caught> {
@@ -73,6 +82,15 @@ pub struct Caught {
 impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+fn is_ignored(number: i32) -> bool {
+    let mut now = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: asks only; the kernel writes a whole action into `now` if it answers with 0.
+    unsafe {
+        libc::sigaction(number, std::ptr::null(), now.as_mut_ptr()) == 0
+            && now.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 

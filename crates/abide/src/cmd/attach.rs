@@ -9,7 +9,7 @@ use abide_engine::{Attaching, Left, Session, Sessions, Until};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, NO_CODE, Verb};
+use super::{Front, NO_CODE, Verb, ended_by};
 use crate::config::key::Key;
 use crate::show::word::count;
 
@@ -117,9 +117,7 @@ pub(crate) fn attach(
             }
             ("detached", 0, None)
         }
-        Left::Signalled(number) => {
-            ("signalled", u8::try_from(number).map_or(NO_CODE, |n| n.saturating_add(128)), None)
-        }
+        Left::Signalled(number) => ("signalled", ended_by(number), None),
         Left::Ended => {
             let ended = waiting.wait(Until::All, Some(5_000));
             if let Some(session) = ended.first().filter(|session| !session.is_over()) {

@@ -3,6 +3,7 @@
 mod common;
 mod config;
 mod damage;
+mod exports;
 mod golden;
 mod manual;
 mod places;

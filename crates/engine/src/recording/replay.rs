@@ -10,6 +10,7 @@ use abide_core::instant::{At, Instant, Span};
 use abide_core::keyframe::Head;
 use abide_core::recording::{Entry, HEADER, Kind, claimed, cut_says, is_written_again};
 use abide_core::screen::{Notice, Screen};
+use abide_sys::signal::Signals;
 
 use super::keyframes::Point;
 use super::limit::{Clock, Limit, failed, read_start};
@@ -18,6 +19,9 @@ use super::tail::{News, Tail};
 use super::{Found, Reader};
 use crate::store::Home;
 use crate::truth::{Session, Truth};
+
+/// After so many entries it is asked whether a signal came.
+const SIGNALS_EVERY: u64 = 64;
 
 /// One step of a replay: where it is, and the screen as it stands there.
 #[derive(Debug)]
@@ -142,6 +146,19 @@ impl<'a> Replay<'a> {
         self
     }
 
+    /// Ends where it is when one of these signals comes.
+    #[must_use]
+    pub const fn until_signalled(mut self, signals: Option<&'a Signals>) -> Self {
+        self.tail.signals = signals;
+        self
+    }
+
+    /// The signal that ended it, if one did.
+    #[must_use]
+    pub const fn signalled(&self) -> Option<i32> {
+        self.tail.signalled()
+    }
+
     /// The screen as it stands.
     #[must_use]
     pub const fn screen(&self) -> &Screen {
@@ -226,6 +243,9 @@ impl<'a> Replay<'a> {
     }
 
     fn step(&mut self) -> io::Result<Stepped> {
+        if self.replayed.entries.is_multiple_of(SIGNALS_EVERY) && self.tail.is_signalled() {
+            return Ok(Stepped::End);
+        }
         loop {
             match self.take(self.to)? {
                 Taken::Entry => return Ok(Stepped::Entry),

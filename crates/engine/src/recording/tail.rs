@@ -2,13 +2,14 @@
 //! more, what is not whole there never will be.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use abide_core::evidence::Size;
 use abide_core::id::SessionId;
 use abide_core::status::Status;
 use abide_core::wire::ToClient;
 use abide_sys::poll;
+use abide_sys::signal::Signals;
 
 use super::Reader;
 use crate::client::Client;
@@ -28,6 +29,9 @@ pub(super) struct Tail<'a> {
     status: Status,
     growth: Growth,
     bell: Option<Bell>,
+    /// What ends the waiting, and whether it did.
+    pub(super) signals: Option<&'a Signals>,
+    signalled: Option<i32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +67,16 @@ impl<'a> Tail<'a> {
         let written = session.seen.guard.is_alive() || session.seen.host.is_alive();
         let torn = session.is_over() || !written;
         let growth = if follow { Growth::Growing { caught_up: false } } else { Growth::Ended { torn } };
-        Ok(Self { truth, home, id, status: session.verdict.status, growth, bell })
+        Ok(Self {
+            truth,
+            home,
+            id,
+            status: session.verdict.status,
+            growth,
+            bell,
+            signals: None,
+            signalled: None,
+        })
     }
 
     pub(super) const fn status(&self) -> Status {
@@ -77,6 +90,17 @@ impl<'a> Tail<'a> {
     /// Nothing is left to read, and nothing will come.
     pub(super) fn is_read(&self) -> bool {
         self.growth == Growth::Read
+    }
+
+    /// Whether a signal came that ends the reading.
+    pub(super) fn is_signalled(&mut self) -> bool {
+        self.signalled = self.signalled.or_else(|| Some(self.signals?.next()?.number));
+        self.signalled.is_some()
+    }
+
+    /// The signal that ended the reading.
+    pub(super) const fn signalled(&self) -> Option<i32> {
+        self.signalled
     }
 
     /// What there is to do where all was read that is there; none if nothing will come.
@@ -99,7 +123,10 @@ impl<'a> Tail<'a> {
             }
             Growth::Growing { caught_up: true } => {
                 if let Some(bell) = &mut self.bell {
-                    bell.wait();
+                    bell.wait(self.signals);
+                }
+                if self.is_signalled() {
+                    return None;
                 }
             }
         }
@@ -120,12 +147,11 @@ impl Bell {
         Ok(Self(client))
     }
 
-    fn wait(&mut self) {
-        let Some(client) = &mut self.0 else {
-            let _ = poll::readable(&[], Some(RESCAN_MS));
-            return;
-        };
-        let _ = poll::readable(&[client.as_fd()], Some(RESCAN_MS));
+    fn wait(&mut self, signals: Option<&Signals>) {
+        let heard = self.0.as_ref().map(AsFd::as_fd);
+        let heard: Vec<BorrowedFd<'_>> = heard.into_iter().chain(signals.map(AsFd::as_fd)).collect();
+        let _ = poll::readable(&heard, Some(RESCAN_MS));
+        let Some(client) = &mut self.0 else { return };
         match client.hear() {
             Ok(heard) if !heard.contains(&ToClient::Ended) => {}
             // The next host is attached to as this one was, if there is one.

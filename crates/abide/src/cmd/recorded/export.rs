@@ -1,8 +1,6 @@
 //! `abide export`: a recording, or a span of it, as a file that others can open.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Code, Failure};
@@ -14,7 +12,7 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cmd::{Faulty, Front, Verb, duration};
+use crate::cmd::{Faulty, Front, Verb, duration, ended_by};
 use crate::design::Look;
 use crate::export::cast::{Cast, Version};
 use crate::export::film::{Filmed, Made};
@@ -24,6 +22,7 @@ use crate::export::{About, Export, Wanted};
 use crate::show::recorded::gap::{self, GapView};
 use crate::show::recorded::instant::InstantView;
 use crate::show::secret;
+use crate::target::Target;
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -41,7 +40,9 @@ const EXAMPLES: &str = "Examples:
 #[command(
     after_help = "Instants are given as for `snapshot`. What was typed is left out unless it is asked for, and what was typed \
     at a password prompt was never recorded. An export holds no questions to the terminal and sets no clipboard. With -o \
-    the file appears once it is whole. Secrets are guessed by their form: look at what you share."
+    the file appears once it is whole, and keeps its mode if it was there; links are followed, and what is no file is written \
+    to as it is. HUP, INT and TERM leave no part of a file behind; with --follow they end the export, which is whole up to \
+    there. Secrets are guessed by their form: look at what you share."
 )]
 pub(crate) struct Args {
     /// What to make of it [default: what the name of the file says, else a cast]
@@ -134,11 +135,13 @@ impl Verb for Args {
         let span = Span { from: instant(&self.from)?, to: instant(&self.to)? };
         let format = self.format()?;
         let mut export = self.export(format, &session, || largest(&sessions, &session, &span))?;
-        let mut replay = sessions.replay(&session, &span, self.follow)?;
+        let target = Target::of(self.output.as_deref())?;
+        let signals = target.signals()?;
+        let mut replay = sessions.replay(&session, &span, self.follow)?.until_signalled(signals.as_ref());
         if !export.needs_screen() {
             replay = replay.without_screen();
         }
-        let mut file = Output::open(self.output.as_deref())?;
+        let mut file = target.open()?;
         let mut progress = Progress::new(self.output.is_some());
         let (mut ends, mut gaps): ([Instant; 2], Vec<Gap>) = Default::default();
         while let Some(step) = replay.next()? {
@@ -151,21 +154,27 @@ impl Verb for Args {
                 What::Entry(..) | What::CaughtUp => {}
             }
             ends[1] = step.at;
-            let taken = export.take(&step, &mut file.writer);
+            let taken = export.take(&step, &mut file);
             if !file.written(taken)? {
                 return Ok(0);
             }
             progress.show(replay.progress());
         }
+        // What is followed has an end when whoever follows it says so; of all else a part is nothing.
+        if let Some(signal) = replay.signalled().filter(|_| !self.follow) {
+            progress.clear();
+            return Ok(ended_by(signal));
+        }
         // Asked once more: what was followed is over only now.
         let ended = sessions.find(session.id.as_str()).ok().filter(|_| self.to.is_none());
-        let last = export.end(replay.screen(), &mut file.writer);
+        let last = export.end(replay.screen(), &mut file);
         file.written(last)?;
-        let last = export.finish(ended.and_then(|session| session.verdict.codes.exit), &mut file.writer);
+        let last = export.finish(ended.and_then(|session| session.verdict.codes.exit), &mut file);
         let whole = file.written(last)?;
         progress.clear();
         gaps.iter().for_each(|gap| front.output.warn(&gap::says(gap), None));
-        if let Some((path, bytes)) = file.publish()?.filter(|_| whole) {
+        let bytes = file.publish()?;
+        if let Some(path) = self.output.filter(|_| whole) {
             let view = ExportView {
                 id: session.id.to_string(),
                 format: format.name(),
@@ -266,66 +275,6 @@ fn largest(sessions: &Sessions, session: &Session, span: &Span) -> Result<Size, 
         }
     }
     Ok(largest)
-}
-
-/// Where the export goes: standard output, or a file that is there once it is whole.
-struct Output {
-    writer: BufWriter<Box<dyn Write>>,
-    /// The file that is being written, and what it will be called.
-    draft: Option<(PathBuf, PathBuf)>,
-}
-
-impl Output {
-    fn open(path: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = path else {
-            return Ok(Self { writer: BufWriter::new(Box::new(io::stdout())), draft: None });
-        };
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
-        let draft = path.with_file_name(name);
-        let mut new = OpenOptions::new();
-        let file: File = new
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&draft)
-            .map_err(|error| Failure::io("write", &path.display(), &error))?;
-        Ok(Self { writer: BufWriter::new(Box::new(file)), draft: Some((draft, path.to_owned())) })
-    }
-
-    /// Whether anybody still reads.
-    fn written(&self, written: io::Result<()>) -> Result<bool, Failure> {
-        match written {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && self.draft.is_none() => Ok(false),
-            Err(error) => {
-                let place = self
-                    .draft
-                    .as_ref()
-                    .map_or_else(|| "standard output".to_owned(), |(_, path)| path.display().to_string());
-                Err(Failure::io("write to", &place, &error))
-            }
-        }
-    }
-
-    /// Gives the file its name, and says it with its length.
-    fn publish(mut self) -> Result<Option<(PathBuf, u64)>, Failure> {
-        let Some((draft, path)) = self.draft.take() else {
-            return Ok(None);
-        };
-        let published = std::fs::rename(&draft, &path).and_then(|()| std::fs::metadata(&path));
-        let meta = published.map_err(|error| Failure::io("write", &path.display(), &error))?;
-        Ok(Some((path, meta.len())))
-    }
-}
-
-/// What is not whole is not left behind.
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some((draft, _)) = &self.draft {
-            let _ = std::fs::remove_file(draft);
-        }
-    }
 }
 
 /// How far it is, for whoever looks on.

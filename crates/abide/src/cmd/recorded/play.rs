@@ -5,7 +5,7 @@ use abide_engine::Playing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cmd::{Faulty, Front, NO_CODE, Verb, duration};
+use crate::cmd::{Faulty, Front, Verb, duration, ended_by};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -71,7 +71,7 @@ impl Verb for Args {
         };
         let (left, code) = match sessions.play(&session, &how)? {
             None => ("left", 0),
-            Some(number) => ("signalled", u8::try_from(number).map_or(NO_CODE, |n| n.saturating_add(128))),
+            Some(number) => ("signalled", ended_by(number)),
         };
         front.output.show(&PlayView { id: session.id.to_string(), left }, |_| {})?;
         Ok(code)

@@ -1,9 +1,6 @@
 //! `abide screenshot`: the screen of a session as a picture, drawn without a browser.
 
 use std::ffi::OsStr;
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Code, Failure};
@@ -17,6 +14,7 @@ use crate::cmd::{Faulty, Front, Verb};
 use crate::design::Look;
 use crate::show::recorded::gap::GapView;
 use crate::show::time::Time;
+use crate::target;
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -188,10 +186,7 @@ impl Target {
             front.output.raw(picture)?;
             return Ok(None);
         };
-        // As private as what was shown.
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-        let written = file.and_then(|mut file| file.write_all(picture));
-        written.map_err(|e| Failure::io("write", &path.display(), &e))?;
+        target::write(path, picture)?;
         Ok(Some(path.display().to_string()))
     }
 }

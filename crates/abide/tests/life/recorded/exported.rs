@@ -4,7 +4,9 @@ use std::fs;
 use std::io::Write;
 
 use abide_core::screen::{Screen, Size};
+use abide_testkit::deadline::until;
 use abide_testkit::{Ending, Running, Terminal};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::common::{World, data};
@@ -91,4 +93,29 @@ fn a_session_is_followed_to_its_end_and_whoever_reads_it_reads_at_once() {
     following.until("second");
     following.until("\"x\", \"0\"]");
     assert_eq!(following.reap(), Ending::Exited(0));
+}
+
+#[test]
+fn a_signal_ends_what_is_followed_and_leaves_a_whole_cast_up_to_there() {
+    let world = World::new();
+    let life = world.live(&["print here", "hang"]);
+    life.until_shown("here");
+    let folder = world.beside("made");
+    fs::create_dir(&folder).expect("there is room");
+    for signal in [Signal::HUP, Signal::INT, Signal::TERM] {
+        let path = format!("{folder}/live.cast");
+        let mut following = world.start(&["export", "--follow", "-o", &path, &life.id]);
+        until("it waits", || names(&folder).iter().any(|name| name.ends_with(".part")));
+        following.signal(signal);
+        assert_eq!(following.reap(), Ending::Exited(0), "{signal:?}");
+        assert_eq!(names(&folder), ["live.cast"], "{signal:?}");
+        assert!(played(&fs::read_to_string(&path).expect("it is there")).size().cols > 0, "{signal:?}");
+        fs::remove_file(&path).expect("it is ours");
+        assert!(life.program.0.lives(), "{signal:?}");
+    }
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let there = fs::read_dir(folder).expect("it is ours").flatten();
+    there.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }

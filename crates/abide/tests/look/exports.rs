@@ -1,0 +1,119 @@
+//! What is made of a recording for others: where the file goes, what is left out of it, and when it ends.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use abide_core::evidence::How;
+use abide_testkit::scene::Scene;
+use abide_testkit::{Ran, Running, Tape};
+use rustix::fs::{CWD, Mode, mkfifoat};
+
+use crate::common::Stage;
+
+const ID: &str = "exported";
+
+fn stage(tape: &Tape) -> (Stage, Scene) {
+    let stage = Stage::new();
+    let scene = stage.over(ID).ended(How::Exited { code: 7 });
+    tape.put(scene.dir());
+    (stage, scene)
+}
+
+fn tape() -> Tape {
+    Tape::new(30, 4).at(1_000_000).output("one\r\n").at(2_000_000).output("two\r\n")
+}
+
+/// An empty directory beside the home.
+fn folder(stage: &Stage) -> PathBuf {
+    let folder = stage.home.around().join("made");
+    fs::create_dir(&folder).expect("there is room");
+    folder
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let there = fs::read_dir(folder).expect("it is ours").flatten();
+    let mut names: Vec<String> =
+        there.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("it is there").permissions().mode() & 0o7777
+}
+
+/// What is made with this umask.
+fn made(stage: &Stage, verb: &str, path: &Path) -> Ran {
+    let abide = stage.abide.command(&[verb, "-o", path.to_str().expect("it is text"), ID]);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "umask 027; exec \"$0\" \"$@\""]).arg(abide.get_program()).args(abide.get_args());
+    shell.env_clear().envs(abide.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Ran::of(&mut shell)
+}
+
+#[test]
+fn a_file_that_is_made_has_the_mode_it_had_or_the_umask_gives_and_links_are_followed() {
+    let (stage, _scene) = stage(&tape());
+    let folder = folder(&stage);
+    for verb in ["export", "screenshot"] {
+        let there = folder.join("there.svg");
+        fs::write(&there, "old").expect("there is room");
+        fs::set_permissions(&there, Permissions::from_mode(0o644)).expect("it is ours");
+        symlink("there.svg", folder.join("link.svg")).expect("there is room");
+        symlink("new.svg", folder.join("dangling.svg")).expect("there is room");
+        for name in ["link.svg", "dangling.svg"] {
+            let ran = made(&stage, verb, &folder.join(name));
+            assert_eq!((ran.code(), ran.stderr.as_str()), (Some(0), ""), "{verb} {name}");
+            assert!(folder.join(name).is_symlink(), "{verb} {name}");
+        }
+        assert_eq!((mode(&there), mode(&folder.join("new.svg"))), (0o644, 0o640), "{verb}");
+        assert!(fs::read_to_string(&there).expect("text").contains("<svg"), "{verb}");
+        assert_eq!(names(&folder), ["dangling.svg", "link.svg", "new.svg", "there.svg"], "{verb}");
+        names(&folder).iter().for_each(|name| fs::remove_file(folder.join(name)).expect("it is ours"));
+    }
+}
+
+#[test]
+fn what_is_no_file_is_written_to_and_stays_what_it_is() {
+    let (stage, _scene) = stage(&tape());
+    let folder = folder(&stage);
+    let fifo = folder.join("pipe.svg");
+    mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR).expect("there is room");
+    for verb in ["export", "screenshot"] {
+        let mut reader = Running::start(std::process::Command::new("cat").arg(&fifo));
+        let ran = made(&stage, verb, &fifo);
+        assert_eq!((ran.code(), ran.stderr.as_str()), (Some(0), ""), "{verb}");
+        reader.until("</svg>");
+        reader.reap();
+        assert!(fs::metadata(&fifo).expect("it is there").file_type().is_fifo(), "{verb}");
+        let ran = made(&stage, verb, &folder.join("."));
+        assert_ne!(ran.code(), Some(0), "{verb}: {ran:?}");
+        fs::create_dir(folder.join("folder.svg")).expect("there is room");
+        let ran = made(&stage, verb, &folder.join("folder.svg"));
+        assert_eq!(
+            (ran.code(), ran.stderr.contains("name a file in it")),
+            (Some(1), true),
+            "{verb}: {ran:?}"
+        );
+        fs::remove_dir(folder.join("folder.svg")).expect("it is empty");
+        assert_eq!(names(&folder), ["pipe.svg"], "{verb}");
+    }
+}
+
+#[test]
+fn a_device_without_room_stays_what_it_is_and_the_way_out_fits() {
+    let (stage, _scene) = stage(&tape());
+    let folder = folder(&stage);
+    let path = folder.join("full.cast");
+    // A device of our own that has never room, where we may make one.
+    let device = std::process::Command::new("mknod").arg(&path).args(["c", "1", "7"]).output();
+    if !device.is_ok_and(|made| made.status.success()) || File::options().write(true).open(&path).is_err() {
+        return;
+    }
+    let ran = made(&stage, "export", &path);
+    assert_eq!(ran.code(), Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("there is no room: write it elsewhere"), "{ran:?}");
+    assert!(fs::metadata(&path).expect("it is there").file_type().is_char_device());
+    assert_eq!(names(&folder), ["full.cast"]);
+}
