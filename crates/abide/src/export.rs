@@ -4,10 +4,13 @@
 pub(crate) mod cast;
 pub(crate) mod film;
 pub(crate) mod html;
+pub(crate) mod redacted;
 pub(crate) mod text;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
+use abide_core::recording::redact;
 use abide_core::screen::Screen;
 use abide_engine::Step;
 
@@ -23,6 +26,34 @@ pub(crate) struct Wanted {
     /// The span begins where the recording does.
     pub(crate) from_start: bool,
     pub(crate) about: About,
+}
+
+impl Wanted {
+    /// What of a screen may be seen. `Redacted` has masked what came as lines; here goes what was drawn together.
+    pub(crate) fn seen<'a>(&self, screen: &'a Screen) -> Cow<'a, Screen> {
+        let masked = self.redact.then(|| redact::screen(screen)).flatten();
+        masked.map_or(Cow::Borrowed(screen), Cow::Owned)
+    }
+}
+
+/// Bytes that become whole characters.
+#[derive(Debug, Default)]
+pub(crate) struct Characters(Vec<u8>);
+
+impl Characters {
+    /// The text that is whole now that these bytes came; each byte that is no part of a character becomes what a terminal
+    /// shows for it.
+    pub(crate) fn whole(&mut self, bytes: &[u8]) -> String {
+        self.0.extend_from_slice(bytes);
+        let whole = self.0.utf8_chunks().last().map_or(0, |last| {
+            let open = last.invalid();
+            // A character that may still become whole waits for its rest.
+            let waits = std::str::from_utf8(open).is_err_and(|error| error.error_len().is_none());
+            self.0.len() - if waits { open.len() } else { 0 }
+        });
+        let rest = self.0.split_off(whole);
+        String::from_utf8_lossy(&std::mem::replace(&mut self.0, rest)).into_owned()
+    }
 }
 
 /// What is known of the session.

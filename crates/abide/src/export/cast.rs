@@ -5,14 +5,11 @@ use std::io::{self, Write};
 
 use abide_core::passage::Passage;
 use abide_core::recording::pace::Pace;
-use abide_core::recording::redact;
-use abide_core::recording::redact::stream::{Redactor, Side};
 use abide_core::recording::{Kind, parse_resize, typed};
-use abide_core::screen::Screen;
 use abide_engine::{Step, What};
 use serde::Serialize;
 
-use super::{Export, Wanted};
+use super::{Characters, Export, Wanted};
 
 /// A version of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -69,9 +66,7 @@ pub(crate) struct Cast {
     wanted: Wanted,
     pace: Pace,
     passage: Passage,
-    /// Bytes of a typed character that is not whole.
-    typed: Vec<u8>,
-    redactor: Option<Redactor<(u64, &'static str)>>,
+    typed: Characters,
     /// When the last piece came.
     last: u64,
 }
@@ -82,8 +77,7 @@ impl Cast {
             version,
             pace: Pace::new(0, wanted.idle_limit),
             passage: Passage::default(),
-            typed: Vec::new(),
-            redactor: wanted.redact.then(Redactor::default),
+            typed: Characters::default(),
             wanted,
             last: 0,
         }
@@ -121,40 +115,17 @@ impl Cast {
             return Ok(());
         }
         // The screen that the span begins with; what is not whole on it comes with its rest.
-        let masked = self.wanted.redact.then(|| redact::screen(step.screen)).flatten();
-        let screen: &Screen = masked.as_ref().unwrap_or(step.screen);
-        let unfinished = screen.unfinished();
-        let mut picture = screen.dump(usize::MAX);
+        let unfinished = step.screen.unfinished();
+        let mut picture = step.screen.dump(usize::MAX);
         picture.truncate(picture.len() - unfinished.len());
         let _ = self.passage.pass(&unfinished);
         self.write(&Piece { micros: 0, code: "o", data: String::from_utf8_lossy(&picture).into_owned() }, out)
     }
 
-    fn add(&mut self, side: Side, piece: Piece, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&mut self, piece: &Piece, out: &mut dyn Write) -> io::Result<()> {
         if piece.data.is_empty() {
             return Ok(());
         }
-        let Some(mut redactor) = self.redactor.take() else {
-            return self.write(&piece, out);
-        };
-        let mut settled = Vec::new();
-        redactor
-            .push((piece.micros, piece.code), side, piece.data, &mut |with, data| settled.push((with, data)));
-        self.redactor = Some(redactor);
-        self.write_all(settled, out)
-    }
-
-    fn write_all(
-        &mut self,
-        pieces: Vec<((u64, &'static str), String)>,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        pieces
-            .into_iter()
-            .try_for_each(|((micros, code), data)| self.write(&Piece { micros, code, data }, out))
-    }
-
-    fn write(&mut self, piece: &Piece, out: &mut dyn Write) -> io::Result<()> {
         let micros = match self.version {
             Version::Two => piece.micros,
             Version::Three => piece.micros - std::mem::replace(&mut self.last, piece.micros),
@@ -170,18 +141,6 @@ impl Cast {
         let text = String::from_utf8_lossy(&passed.without_clipboard()).into_owned();
         if self.wanted.about.has_terminal { text } else { text.replace('\n', "\r\n") }
     }
-
-    fn input(&mut self, payload: &[u8]) -> String {
-        self.typed.extend_from_slice(typed(payload));
-        let whole = self.typed.utf8_chunks().last().map_or(0, |last| {
-            let open = last.invalid();
-            // A character that may still become whole waits for its rest.
-            let waits = std::str::from_utf8(open).is_err_and(|error| error.error_len().is_none());
-            self.typed.len() - if waits { open.len() } else { 0 }
-        });
-        let rest = self.typed.split_off(whole);
-        String::from_utf8_lossy(&std::mem::replace(&mut self.typed, rest)).into_owned()
-    }
 }
 
 impl Export for Cast {
@@ -193,17 +152,17 @@ impl Export for Cast {
             What::Entry(entry, _) => entry,
         };
         let micros = self.pace.at(step.at.micros);
-        let (side, code, data) = match entry.kind {
-            Kind::Output | Kind::Errors => (Side::Shown, "o", self.shown(entry.payload)),
-            Kind::Input if self.wanted.input => (Side::Typed, "i", self.input(entry.payload)),
+        let (code, data) = match entry.kind {
+            Kind::Output | Kind::Errors => ("o", self.shown(entry.payload)),
+            Kind::Input if self.wanted.input => ("i", self.typed.whole(typed(entry.payload))),
             Kind::Resize => match parse_resize(entry.payload) {
-                Some(size) => (Side::Other, "r", format!("{}x{}", size.cols, size.rows)),
+                Some(size) => ("r", format!("{}x{}", size.cols, size.rows)),
                 None => return Ok(()),
             },
-            Kind::Mark => (Side::Other, "m", String::from_utf8_lossy(entry.payload).into_owned()),
+            Kind::Mark => ("m", String::from_utf8_lossy(entry.payload).into_owned()),
             Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Cut => return Ok(()),
         };
-        self.add(side, Piece { micros, code, data }, out)?;
+        self.write(&Piece { micros, code, data }, out)?;
         // Where nothing follows yet, somebody may wait for what there is.
         if step.until.is_none() { out.flush() } else { Ok(()) }
     }
@@ -212,14 +171,9 @@ impl Export for Cast {
         let rest = String::from_utf8_lossy(self.passage.held()).into_owned();
         self.passage = Passage::default();
         let micros = self.pace.shown();
-        self.add(Side::Shown, Piece { micros, code: "o", data: rest }, out)?;
+        self.write(&Piece { micros, code: "o", data: rest }, out)?;
         if let (Version::Three, Some(code)) = (self.version, exit_code) {
-            self.add(Side::Other, Piece { micros, code: "x", data: code.to_string() }, out)?;
-        }
-        if let Some(mut redactor) = self.redactor.take() {
-            let mut settled = Vec::new();
-            redactor.finish(&mut |with, data| settled.push((with, data)));
-            self.write_all(settled, out)?;
+            self.write(&Piece { micros, code: "x", data: code.to_string() }, out)?;
         }
         out.flush()
     }

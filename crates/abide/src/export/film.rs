@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use abide_core::recording::Kind;
 use abide_core::recording::pace::Pace;
-use abide_core::recording::redact;
 use abide_core::screen::{Screen, Size};
 use abide_engine::{Step, What};
 use abide_picture::{Design, Film, GifFilm, Painter, Shutter, SvgFilm, VideoFilm, png};
@@ -78,15 +77,10 @@ impl Filmed {
 
     fn show(&mut self, at: Duration, screen: &Screen) -> io::Result<()> {
         self.changed = false;
-        let masked = self.masked(screen);
         match &mut self.film {
-            Some(film) => film.show(at, &masked.as_ref().unwrap_or(screen).view()),
+            Some(film) => film.show(at, &self.wanted.seen(screen).view()),
             None => Ok(()),
         }
-    }
-
-    fn masked(&self, screen: &Screen) -> Option<Screen> {
-        self.wanted.redact.then(|| redact::screen(screen)).flatten()
     }
 
     fn pass_on(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -117,8 +111,7 @@ impl Export for Filmed {
 
     fn end(&mut self, screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
         if self.made == Made::Png {
-            let masked = self.masked(screen);
-            let screen = masked.as_ref().unwrap_or(screen);
+            let screen = self.wanted.seen(screen);
             let mut painter = Painter::new(self.design.clone(), screen.size());
             painter.paint(&screen.view());
             return out.write_all(&png(painter.canvas()));

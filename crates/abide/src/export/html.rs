@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use abide_core::recording::Kind;
 use abide_core::recording::pace::Pace;
-use abide_core::recording::redact;
 use abide_core::screen::Screen;
 use abide_core::screen::theme::{Colours, Theme};
 use abide_engine::{Step, What};
@@ -78,8 +77,7 @@ impl Player {
     }
 
     fn picture(&mut self, screen: &Screen, micros: u64, out: &mut dyn Write) -> io::Result<()> {
-        let masked = self.wanted.redact.then(|| redact::screen(screen)).flatten();
-        let screen = masked.as_ref().unwrap_or(screen);
+        let screen = &*self.wanted.seen(screen);
         let size = screen.size();
         let mut changed = Vec::new();
         self.rows.resize(usize::from(size.rows), String::new());

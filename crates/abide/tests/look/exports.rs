@@ -58,7 +58,7 @@ fn a_file_that_is_made_has_the_mode_it_had_or_the_umask_gives_and_links_are_foll
     let folder = folder(&stage);
     for verb in ["export", "screenshot"] {
         let there = folder.join("there.svg");
-        fs::write(&there, "old").expect("there is room");
+        File::create(&there).expect("there is room");
         fs::set_permissions(&there, Permissions::from_mode(0o644)).expect("it is ours");
         symlink("there.svg", folder.join("link.svg")).expect("there is room");
         symlink("new.svg", folder.join("dangling.svg")).expect("there is room");
@@ -116,4 +116,32 @@ fn a_device_without_room_stays_what_it_is_and_the_way_out_fits() {
     assert!(ran.stderr.contains("there is no room: write it elsewhere"), "{ran:?}");
     assert!(fs::metadata(&path).expect("it is there").file_type().is_char_device());
     assert_eq!(names(&folder), ["full.cast"]);
+}
+
+#[test]
+fn no_letter_of_a_secret_is_in_any_format_however_it_came() {
+    let token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let link = format!("\x1b]8;;https://u:p4ssw0rd@h/?token={token}\x1b\\link\x1b]8;;\x1b\\\r\n");
+    let mut tape = Tape::new(60, 6).output(format!("\x1b]2;TOKEN={token}\x07above {token}\r\n"));
+    tape = tape.output(link).mark("TOKEN=hunter2").output("$ ");
+    let mut time = 1_000_000;
+    for letter in token.chars() {
+        time += 1_000_000;
+        tape = tape.at(time).output(letter.to_string());
+    }
+    let tape = tape.at(time + 1_000_000).output("\r\nbye\r\n");
+    let (stage, _scene) = stage(&tape);
+    for format in ["cast", "txt", "html", "svg"] {
+        for from in ["+0s", "#4", "#20"] {
+            let text = stage.text(&["export", "--redact", "--from", from, "--format", format, ID]);
+            for secret in ["ghp_", "p4ssw0rd", "hunter2", "uvwxyz"] {
+                // What stood there when the span began, and was no token yet, is no secret.
+                let known = from == "#20" && secret == "ghp_";
+                assert!(known || !text.contains(secret), "{format} {from}: {secret} in {text}");
+            }
+            assert!(text.contains("***"), "{format} {from}: {text}");
+        }
+    }
+    let shown = stage.text(&["export", "--format", "html", ID]);
+    assert!(shown.contains("p4ssw0rd") && shown.contains(token), "{shown}");
 }

@@ -1,11 +1,19 @@
 //! Mask: a screen with some of its text made unreadable, for showing it to others.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Screen;
 use super::grid::Grid;
+use super::parser::Parser;
 
 impl Screen {
+    /// This screen without scrollback, and without the beginning of what is not whole yet.
+    #[must_use]
+    pub fn at_rest(&self) -> Self {
+        Self { parser: Parser::default(), term: self.term.without_history() }
+    }
+
     /// This screen with a star in every cell of what `find` finds: it is given each line's text, rows that belong to one
     /// line as one, and gives ranges of its bytes. Without scrollback; none if nothing was found.
     #[must_use]
@@ -17,10 +25,12 @@ impl Screen {
         if let Some(hold) = &mut term.hold {
             any |= mask(&mut hold.grid, find);
         }
-        let title = term.titles.current.window.clone();
-        for secret in find(&title).into_iter().rev() {
-            term.titles.current.window.replace_range(secret, "***");
-            any = true;
+        let stack = term.titles.stack.iter_mut().chain([&mut term.titles.current]);
+        for name in stack.flat_map(|names| [&mut names.icon, &mut names.window]) {
+            any |= mask_text(name, find);
+        }
+        if let Some(link) = &mut term.link {
+            any |= mask_text(&mut Arc::make_mut(link).uri, find);
         }
         any.then_some(masked)
     }
@@ -29,6 +39,9 @@ impl Screen {
 fn mask(grid: &mut Grid, find: &mut impl FnMut(&str) -> Vec<Range<usize>>) -> bool {
     let (mut any, mut row) = (false, 0);
     while row < grid.rows().len() {
+        for link in grid.row_mut(row).links_mut() {
+            any |= mask_text(&mut Arc::make_mut(link).uri, find);
+        }
         let mut last = row;
         while grid.row(last).wrapped && last + 1 < grid.rows().len() {
             last += 1;
@@ -36,6 +49,14 @@ fn mask(grid: &mut Grid, find: &mut impl FnMut(&str) -> Vec<Range<usize>>) -> bo
         any |= mask_line(grid, row..last + 1, find);
         row = last + 1;
     }
+    any
+}
+
+/// What stands in no cell.
+fn mask_text(text: &mut String, find: &mut impl FnMut(&str) -> Vec<Range<usize>>) -> bool {
+    let secrets = find(text);
+    let any = !secrets.is_empty();
+    secrets.into_iter().rev().for_each(|secret| text.replace_range(secret, "***"));
     any
 }
 

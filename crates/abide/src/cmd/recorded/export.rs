@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Code, Failure};
 use abide_core::instant::{Instant, Span};
+use abide_core::recording::redact::{secrets, starred};
 use abide_core::recording::{Kind, parse_resize};
 use abide_core::screen::Size;
 use abide_engine::{Gap, Session, Sessions, What};
@@ -17,6 +18,7 @@ use crate::design::Look;
 use crate::export::cast::{Cast, Version};
 use crate::export::film::{Filmed, Made};
 use crate::export::html::Player;
+use crate::export::redacted::Redacted;
 use crate::export::text::Text;
 use crate::export::{About, Export, Wanted};
 use crate::show::recorded::gap::{self, GapView};
@@ -232,13 +234,14 @@ impl Args {
         largest: impl Fn() -> Result<Size, Failure>,
     ) -> Result<Box<dyn Export>, Failure> {
         let launched = session.evidence.beginning.launched.as_ref().map(|told| &told.body);
+        let title = session.name().map_or_else(|| session.id.to_string(), str::to_owned);
         let wanted = Wanted {
             idle_limit: self.idle_limit.as_deref().map(duration).transpose()?,
             input: self.input,
             redact: self.redact,
             from_start: self.from.is_none(),
             about: About {
-                title: session.name().map_or_else(|| session.id.to_string(), str::to_owned),
+                title: if self.redact { starred(&title, &secrets(&title)) } else { title },
                 command: launched.map(|launched| secret::mask(&launched.argv).join(" ")),
                 has_terminal: launched.is_none_or(|launched| launched.size.is_some()),
             },
@@ -248,7 +251,7 @@ impl Args {
             let design = self.look.design(&wanted.about.title, size)?;
             Ok(Box::new(Filmed::new(made, wanted, (design, size), self.fps)))
         };
-        Ok(match format {
+        let made: Box<dyn Export> = match format {
             Format::Cast => Box::new(Cast::new(self.cast_version, wanted)),
             Format::Txt => Box::new(Text::new(&wanted)),
             Format::Html => Box::new(Player::new(wanted, self.look.theme())),
@@ -256,7 +259,8 @@ impl Args {
             Format::Svg => film(Made::Svg, wanted)?,
             Format::Mp4 => film(Made::Mp4, wanted)?,
             Format::Png => film(Made::Png, wanted)?,
-        })
+        };
+        Ok(if self.redact { Box::new(Redacted::new(made)) } else { made })
     }
 }
 

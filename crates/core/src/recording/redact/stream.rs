@@ -42,6 +42,8 @@ struct Held<T> {
 struct Line {
     cells: Vec<Cell>,
     column: usize,
+    /// Where on the screen it stands, if a sequence said so.
+    row: Option<usize>,
     /// The first piece that it was made of.
     first: Option<u64>,
     redact: Redact,
@@ -61,6 +63,13 @@ impl<T> Default for Redactor<T> {
 }
 
 impl<T> Redactor<T> {
+    /// This text has been shown in this row, counted from 1, and the first piece goes on with it.
+    pub fn go_on(&mut self, row: usize, text: &str) {
+        self.shown.row = Some(row);
+        self.shown.cells = text.chars().map(|ch| Cell { ch: Some(ch), written: Vec::new() }).collect();
+        self.shown.column = self.shown.cells.len();
+    }
+
     /// Takes the next piece, in which sequences and characters are whole, and gives those that are settled.
     pub fn push(&mut self, with: T, side: Side, text: String, give: &mut impl FnMut(T, String)) {
         let number = self.first + self.queue.len() as u64;
@@ -147,8 +156,8 @@ impl Line {
 
     /// What a sequence does to the line.
     fn obey(&mut self, number: u64, at: usize, sequence: &str, found: &mut Vec<(u64, Range<usize>)>) {
-        if let Some(title) = sequence.strip_prefix("\u{1b}]") {
-            let secrets = super::secrets(title);
+        if let Some(string) = sequence.get(2..).filter(|_| "]P_^X".contains(&sequence[1..2])) {
+            let secrets = super::secrets(string);
             found.extend(secrets.into_iter().map(|range| (number, at + 2 + range.start..at + 2 + range.end)));
             return;
         }
@@ -165,7 +174,16 @@ impl Line {
                 self.cells.truncate(self.column);
             }
             // Elsewhere on the screen another line begins.
-            'A' | 'B' | 'E' | 'F' | 'H' | 'J' | 'L' | 'M' | 'S' | 'T' | 'd' | 'f' | 'r' => self.end(found),
+            'H' | 'f' => {
+                let (row, column) = control.trim_end_matches(last).split_once(';').unwrap_or((control, ""));
+                let [row, column] = [row, column].map(|text| text.parse().unwrap_or(1).clamp(1, 10_000));
+                if self.row != Some(row) {
+                    self.end(found);
+                    self.row = Some(row);
+                }
+                self.column = column - 1;
+            }
+            'A' | 'B' | 'E' | 'F' | 'J' | 'L' | 'M' | 'S' | 'T' | 'd' | 'r' => self.end(found),
             _ => {}
         }
     }
@@ -188,7 +206,7 @@ impl Line {
     fn end(&mut self, found: &mut Vec<(u64, Range<usize>)>) {
         self.look(true, found);
         self.cells.clear();
-        (self.column, self.first) = (0, None);
+        (self.column, self.row, self.first) = (0, None, None);
     }
 }
 
@@ -267,6 +285,24 @@ mod tests {
     fn text_that_stands_elsewhere_is_another_line_and_titles_are_looked_at_too() {
         assert_eq!(shown(&["TOKEN=\x1b[2;1Habc\r\n"]), "TOKEN=\x1b[2;1Habc\r\n");
         assert_eq!(shown(&["\x1b]2;TOKEN=abc\x07x"]), "\x1b]2;TOKEN=***\x07x");
+        assert_eq!(shown(&["\x1b_TOKEN=abc\x1b\\x"]), "\x1b_TOKEN=***\x1b\\x");
+    }
+
+    #[test]
+    fn text_that_is_put_into_the_same_row_letter_by_letter_is_one_line() {
+        let put = |(column, letter): (usize, char)| format!("\x1b[3;{}H{letter}", column + 5);
+        let pieces: Vec<String> = "ghp_0123456789ab".chars().enumerate().map(put).collect();
+        let told = shown(&pieces.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(told.matches('*').count(), 16, "{told}");
+    }
+
+    #[test]
+    fn what_was_shown_before_the_first_piece_belongs_to_its_line() {
+        let mut redactor = Redactor::default();
+        let mut given = String::new();
+        redactor.go_on(1, "$ export TOKEN=");
+        redactor.push((), Side::Shown, "abc\r\n".to_owned(), &mut |(), text| given.push_str(&text));
+        assert_eq!(given, "***\r\n");
     }
 
     #[test]

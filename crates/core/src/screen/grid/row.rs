@@ -1,8 +1,10 @@
 //! Row: the cells of one line of the grid, without the blanks at its end.
 //! Keeps the halves of wide characters together, whatever is written over them.
 
+use std::sync::Arc;
+
 use super::super::watch::News;
-use super::cell::{Attrs, Cell, Extra, Style};
+use super::cell::{Attrs, Cell, Extra, Link, Style};
 
 /// More marks on one character than this many bytes are dropped.
 const LONGEST_MARKS: usize = 62;
@@ -109,6 +111,11 @@ impl Row {
             let style = Style { attrs: cell.style.attrs.of_pen(), ..cell.style };
             *cell = Cell { ch: if at == col || wide { '*' } else { cell.ch }, style, extra: 0 };
         }
+    }
+
+    /// Every link that its cells have.
+    pub(crate) fn links_mut(&mut self) -> impl Iterator<Item = &mut Arc<Link>> {
+        self.extras.iter_mut().filter_map(|extra| extra.link.as_mut())
     }
 
     /// Writes one character of one or two columns. The caller sees to it that it fits.

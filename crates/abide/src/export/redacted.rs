@@ -1,0 +1,177 @@
+//! A recording without what looks like a secret, whatever is made of it: the steps are held until a line is over, so that of a
+//! token that came letter by letter not the first one is shown. The screens that follow are made of what is left.
+
+use std::io::{self, Write};
+
+use abide_core::instant::Instant;
+use abide_core::passage::Passage;
+use abide_core::recording::redact::stream::{Redactor, Side};
+use abide_core::recording::redact::{self, secrets, starred};
+use abide_core::recording::{Entry, Kind, parse_resize, typed};
+use abide_core::screen::Screen;
+use abide_engine::{Gap, Step, What};
+
+use super::{Characters, Export};
+
+/// Makes something of what may be seen.
+pub(crate) struct Redacted {
+    made: Box<dyn Export>,
+    redactor: Redactor<Held>,
+    passage: Passage,
+    typed: Characters,
+    /// As it is with what may be seen; none before the beginning.
+    screen: Option<Screen>,
+    /// Where the recording is.
+    at: Instant,
+}
+
+/// A step whose text waits with the redactor.
+#[derive(Debug)]
+struct Held {
+    at: Instant,
+    until: Option<u64>,
+    what: HeldWhat,
+}
+
+#[derive(Debug)]
+enum HeldWhat {
+    Entry {
+        kind: Kind,
+        time: u64,
+        position: u64,
+        /// What stands before the text.
+        head: Vec<u8>,
+    },
+    /// An entry that has no text.
+    Bytes {
+        kind: Kind,
+        time: u64,
+        position: u64,
+        payload: Vec<u8>,
+    },
+    Gap(Gap),
+    CaughtUp,
+}
+
+impl Redacted {
+    pub(crate) fn new(made: Box<dyn Export>) -> Self {
+        let (passage, typed) = (Passage::default(), Characters::default());
+        Self { made, redactor: Redactor::default(), passage, typed, screen: None, at: Instant::default() }
+    }
+
+    fn begin(&mut self, step: &Step<'_>, gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
+        let rest = step.screen.at_rest();
+        // What is not whole comes with its rest.
+        let _ = self.passage.pass(&step.screen.unfinished());
+        let cursor = rest.view().cursor();
+        let before: String = rest.view().row_part(cursor.row).chars().take(cursor.col.into()).collect();
+        self.redactor.go_on(usize::from(cursor.row) + 1, &before);
+        let screen = self.screen.insert(redact::screen(&rest).unwrap_or(rest));
+        self.made.take(&Step { at: step.at, screen, until: step.until, what: What::Begin(gaps) }, out)
+    }
+
+    /// What an entry becomes, on which side its text stands, and that text.
+    fn held(&mut self, entry: &Entry<'_>) -> (HeldWhat, Side, String) {
+        let Entry { kind, time, position, payload } = *entry;
+        let text = |head: &[u8]| HeldWhat::Entry { kind, time, position, head: head.to_vec() };
+        match kind {
+            Kind::Output | Kind::Errors => {
+                let passed = self.passage.pass(payload);
+                let shown = String::from_utf8_lossy(&passed.without_clipboard()).into_owned();
+                (text(&[]), Side::Shown, shown)
+            }
+            Kind::Input => {
+                let head = &payload[..payload.len() - typed(payload).len()];
+                (text(head), Side::Typed, self.typed.whole(typed(payload)))
+            }
+            Kind::Mark => {
+                let name = String::from_utf8_lossy(payload);
+                (text(&[]), Side::Other, starred(&name, &secrets(&name)))
+            }
+            Kind::Start | Kind::Hidden | Kind::Answer | Kind::Resize | Kind::Cut => {
+                let bytes = HeldWhat::Bytes { kind, time, position, payload: payload.to_vec() };
+                (bytes, Side::Other, String::new())
+            }
+        }
+    }
+
+    fn push(&mut self, held: Held, side: Side, text: String, out: &mut dyn Write) -> io::Result<()> {
+        let mut settled = Vec::new();
+        self.redactor.push(held, side, text, &mut |held, text| settled.push((held, text)));
+        self.give(settled, out)
+    }
+
+    fn give(&mut self, settled: Vec<(Held, String)>, out: &mut dyn Write) -> io::Result<()> {
+        let Some(screen) = &mut self.screen else { return Ok(()) };
+        for (Held { at, until, what }, text) in settled {
+            let bytes;
+            let what = match what {
+                HeldWhat::Gap(gap) => What::Gap(gap),
+                HeldWhat::CaughtUp => What::CaughtUp,
+                HeldWhat::Entry { kind, time, position, mut head } => {
+                    head.extend_from_slice(text.as_bytes());
+                    bytes = head;
+                    What::Entry(Entry { kind, time, position, payload: &bytes }, &[])
+                }
+                HeldWhat::Bytes { kind, time, position, payload } => {
+                    bytes = payload;
+                    What::Entry(Entry { kind, time, position, payload: &bytes }, &[])
+                }
+            };
+            if let (What::Entry(entry, _), true) = (&what, self.made.needs_screen()) {
+                show(screen, entry);
+            }
+            self.made.take(&Step { at, screen, until, what }, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// What an entry does to a screen.
+fn show(screen: &mut Screen, entry: &Entry<'_>) {
+    match entry.kind {
+        // Nobody is told anything beside the screen.
+        Kind::Output | Kind::Errors => drop(screen.feed(entry.payload)),
+        Kind::Resize => {
+            if let Some(size) = parse_resize(entry.payload) {
+                screen.resize(size);
+            }
+        }
+        Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {}
+    }
+}
+
+impl Export for Redacted {
+    fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
+        self.at = step.at;
+        let (what, side, text) = match &step.what {
+            What::Begin(gaps) => return self.begin(step, gaps, out),
+            What::Gap(gap) => (HeldWhat::Gap(gap.clone()), Side::Other, String::new()),
+            What::CaughtUp => (HeldWhat::CaughtUp, Side::Other, String::new()),
+            What::Entry(entry, _) => self.held(entry),
+        };
+        self.push(Held { at: step.at, until: step.until, what }, side, text, out)
+    }
+
+    fn end(&mut self, _screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
+        let rest = String::from_utf8_lossy(self.passage.held()).into_owned();
+        self.passage = Passage::default();
+        if !rest.is_empty() {
+            let Instant { position, .. } = self.at;
+            let what = HeldWhat::Entry { kind: Kind::Output, time: 0, position, head: Vec::new() };
+            self.push(Held { at: self.at, until: None, what }, Side::Shown, rest, out)?;
+        }
+        let mut settled = Vec::new();
+        self.redactor.finish(&mut |held, text| settled.push((held, text)));
+        self.give(settled, out)?;
+        self.screen.as_ref().map_or(Ok(()), |screen| self.made.end(screen, out))
+    }
+
+    fn finish(&mut self, exit_code: Option<u8>, out: &mut dyn Write) -> io::Result<()> {
+        self.made.finish(exit_code, out)
+    }
+
+    fn needs_screen(&self) -> bool {
+        false
+    }
+}
