@@ -59,7 +59,7 @@ enum Format {
     Text,
     /// As --json
     Json,
-    /// With colours, for a terminal of the same size
+    /// The text in its looks, and nothing else that a terminal obeys
     Ansi,
     /// A page that needs nothing else
     Html,
@@ -124,7 +124,7 @@ impl Verb for Args {
         let snapshot = front.snapshot(&sessions, &session, at.as_ref())?;
         let scrollback = if self.scrollback { usize::MAX } else { 0 };
         if !front.output.is_json() && self.format == Format::Ansi {
-            front.output.raw(&snapshot.screen.dump(scrollback))?;
+            front.output.raw(&snapshot.screen.in_lines(scrollback))?;
         } else if !front.output.is_json() && self.format == Format::Html {
             let theme = Theme::find(&self.theme).unwrap_or(&Theme::ALL[0]);
             let page = html::page(&snapshot.screen, &title(&session, at.as_ref()), theme, self.scrollback);

@@ -115,10 +115,8 @@ impl Cast {
             return Ok(());
         }
         // The screen that the span begins with; what is not whole on it comes with its rest.
-        let unfinished = step.screen.unfinished();
-        let mut picture = step.screen.dump(usize::MAX);
-        picture.truncate(picture.len() - unfinished.len());
-        let _ = self.passage.pass(&unfinished);
+        let picture = step.screen.dump_for_viewers(usize::MAX);
+        let _ = self.passage.pass(&step.screen.unfinished());
         self.write(&Piece { micros: 0, code: "o", data: String::from_utf8_lossy(&picture).into_owned() }, out)
     }
 

@@ -145,3 +145,27 @@ fn no_letter_of_a_secret_is_in_any_format_however_it_came() {
     let shown = stage.text(&["export", "--format", "html", ID]);
     assert!(shown.contains("p4ssw0rd") && shown.contains(token), "{shown}");
 }
+
+/// What a program switches on that keys, mouse and the viewer's terminal would feel.
+const ACTING: &str = "\x1b[?1000h\x1b[?1006h\x1b[?2004h\x1b[?1004h\x1b[?1h\x1b=\x1b[>1u\x1b[>4;2m";
+
+#[test]
+fn a_picture_for_a_terminal_switches_nothing_on_and_shows_what_the_text_shows() {
+    let held = "\x1b]4;1;rgb:12/34/56\x1b\\\x1b[?25l\x1b[31mred\x1b[0m\r\n\x1b[?2026hhalf";
+    let (stage, _scene) = stage(&Tape::new(30, 3).output(ACTING).output(held));
+    let ansi = stage.text(&["snapshot", "--format", "ansi", ID]);
+    assert_eq!(ansi, "\x1b[0;38;2;18;52;86mred\x1b[0m\n\n\n");
+    assert_eq!(stage.text(&["snapshot", ID]), "red\n\n\n");
+}
+
+#[test]
+fn the_screen_that_a_cast_begins_with_leaves_keys_and_mouse_alone() {
+    let tape = Tape::new(30, 3).output(ACTING).output("a\x1b[?2026hb\x1b[3").at(1_000_000).output("1mc");
+    let (stage, _scene) = stage(&tape);
+    let cast = stage.text(&["export", "--from", "#3", ID]);
+    let first = cast.lines().nth(1).expect("the screen it begins with");
+    for switch in ["?1000h", "?1006h", "?2004h", "?1004h", "?1h", "[>", "u001b=", "?2026h"] {
+        assert!(!first.contains(switch), "{switch} in {first}");
+    }
+    assert!(first.contains("ab") && cast.lines().any(|line| line.contains("u001b[31mc")), "{cast}");
+}

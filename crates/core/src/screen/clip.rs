@@ -23,6 +23,25 @@ impl Screen {
         self.drawn(size, false)
     }
 
+    /// The lines above, as many as there are of so many, and the visible rows as lines in their looks, each ended by a newline:
+    /// for a file, or below whatever a terminal shows. It is left as it was.
+    #[must_use]
+    pub fn in_lines(&self, scrollback: usize) -> Vec<u8> {
+        let (view, cols) = (self.view(), self.term.cols());
+        let mut painter = Painter::begun("");
+        painter.still = Some(view.palette.clone());
+        let (above, _) = self.scrollback_len();
+        for line in self.scrollback().skip(above.saturating_sub(scrollback)) {
+            painter.beginning(&line.0, cols);
+            painter.say("\n");
+        }
+        for row in view.rows {
+            painter.beginning(row, cols);
+            painter.say("\n");
+        }
+        painter.out
+    }
+
     fn drawn(&self, size: Size, input: bool) -> Vec<u8> {
         let view = self.view();
         let cursor = view.cursor();

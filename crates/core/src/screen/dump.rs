@@ -8,11 +8,11 @@ use super::Screen;
 use super::act::sgr_text;
 use super::cluster::{columns, joins, may_join, width};
 use super::cursor::{Charset, Cursor, Pen, Tabs};
-use super::grid::cell::{Cell, Extra, Link, Style};
+use super::grid::cell::{Cell, Color, Extra, Link, Style};
 use super::grid::row::Row;
 use super::grid::{Grid, Region};
 use super::modes::{KeyFlags, Mode, Modes, Mouse, MouseEncoding, Switches};
-use super::palette::rgb_text;
+use super::palette::{Palette, Slot, rgb_text};
 use super::term::Term;
 use super::title::Names;
 
@@ -27,6 +27,19 @@ impl Screen {
     /// leave that terminal as the program left this one, in the middle of a sequence too.
     #[must_use]
     pub fn dump(&self, scrollback: usize) -> Vec<u8> {
+        let mut bytes = self.painted(scrollback, true);
+        bytes.extend(self.parser.unfinished());
+        bytes
+    }
+
+    /// The same for whoever only looks on: keys, mouse and pasted text stay as they are, nothing is held back, and what is
+    /// not whole is left out.
+    #[must_use]
+    pub fn dump_for_viewers(&self, scrollback: usize) -> Vec<u8> {
+        self.painted(scrollback, false)
+    }
+
+    fn painted(&self, scrollback: usize, input: bool) -> Vec<u8> {
         let term = &self.term;
         let mut painter = Painter::begun(BEGIN);
         painter.titles(term);
@@ -41,23 +54,26 @@ impl Screen {
         let skipped = history.len().saturating_sub(scrollback);
         let above: Vec<Row> = history.skip(skipped).map(|line| line.row()).collect();
         painter.grid(&term.pages.main, &above);
-        painter.keys(&term.modes.keys[0]);
+        if input {
+            painter.keys(&term.modes.keys[0]);
+        }
         if term.pages.alternate {
             painter.cursor(&term.saved[0], &term.pages.main, None);
             painter.say("\x1b[?1049h");
             painter.fresh_page();
             painter.saved(&term.saved[1], &term.pages.alt);
             painter.grid(&term.pages.alt, &[]);
-            painter.keys(&term.modes.keys[1]);
+            if input {
+                painter.keys(&term.modes.keys[1]);
+            }
         }
-        painter.modes(&term.modes);
+        painter.modes(&term.modes, input);
         if term.region != Region::whole(term.size) {
             painter.say(&format!("\x1b[{};{}r", term.region.top + 1, term.region.bottom + 1));
         }
         painter.cursor(&term.cursor, term.pages.grid(), Some(term.region));
         painter.link(term.link.as_deref());
-        painter.late_modes(&term.modes.switches);
-        painter.out.extend(self.parser.unfinished());
+        painter.late_modes(&term.modes.switches, input);
         painter.out
     }
 
@@ -104,12 +120,14 @@ pub(super) struct Painter {
     pub(super) out: Vec<u8>,
     pen: Pen,
     link: Option<Link>,
+    /// No mode is touched, and a colour that the program redefined, here, is said as what it is.
+    pub(super) still: Option<Palette>,
 }
 
 impl Painter {
     /// After bytes that leave the terminal with the plain pen and no link.
     pub(super) fn begun(bytes: &str) -> Self {
-        Self { out: bytes.as_bytes().to_vec(), pen: Pen::default(), link: None }
+        Self { out: bytes.as_bytes().to_vec(), pen: Pen::default(), link: None, still: None }
     }
 
     pub(super) fn say(&mut self, text: &str) {
@@ -239,7 +257,7 @@ impl Painter {
         let mut text = cell.ch.to_string();
         text.push_str(&extra.marks);
         let plain = extra.marks.is_empty() || as_cluster(&text) == Some(1 + usize::from(cell.is_wide()));
-        if plain {
+        if plain || self.still.is_some() {
             self.say(&text);
         } else {
             self.say(&format!("\x1b[?2027l{text}\x1b[?2027h"));
@@ -248,7 +266,8 @@ impl Painter {
 
     fn ink(&mut self, pen: &Pen, link: Option<&Link>) {
         if self.pen != *pen {
-            self.say(&format!("\x1b[{}m", sgr_text(pen)));
+            let said = self.still.as_ref().map_or(*pen, |palette| as_redefined(pen, palette));
+            self.say(&format!("\x1b[{}m", sgr_text(&said)));
             self.pen = *pen;
         }
         self.link(link);
@@ -312,18 +331,18 @@ impl Painter {
     }
 
     /// The modes that do not change how the rest is written.
-    fn modes(&mut self, modes: &Modes) {
-        for mode in Mode::ALL.iter().filter(|mode| !is_late(**mode)) {
+    fn modes(&mut self, modes: &Modes, input: bool) {
+        for mode in Mode::ALL.iter().filter(|mode| !is_late(**mode) && (input || mode.is_for_viewers())) {
             if modes.has(*mode) != Switches::default().has(*mode) {
                 self.switch(*mode, modes.has(*mode));
             }
         }
-        for number in [modes.mouse.number(), modes.encoding.number()] {
+        for number in [modes.mouse.number(), modes.encoding.number()].into_iter().filter(|_| input) {
             if number > 0 {
                 self.say(&format!("\x1b[?{number}h"));
             }
         }
-        if modes.modify_other_keys > 0 {
+        if modes.modify_other_keys > 0 && input {
             self.say(&format!("\x1b[>4;{}m", modes.modify_other_keys));
         }
         if modes.cursor_style > 0 {
@@ -331,8 +350,8 @@ impl Painter {
         }
     }
 
-    fn late_modes(&mut self, switches: &Switches) {
-        for mode in Mode::ALL.iter().filter(|mode| is_late(**mode)) {
+    fn late_modes(&mut self, switches: &Switches, input: bool) {
+        for mode in Mode::ALL.iter().filter(|mode| is_late(**mode) && (input || mode.is_for_viewers())) {
             if switches.has(*mode) != Switches::default().has(*mode) {
                 self.switch(*mode, switches.has(*mode));
             }
@@ -348,6 +367,19 @@ impl Painter {
         let last = if on { 'h' } else { 'l' };
         self.say(&format!("\x1b[{private}{}{last}", mode.number()));
     }
+}
+
+/// A pen whose colours mean the same where the palette is another.
+fn as_redefined(pen: &Pen, palette: &Palette) -> Pen {
+    let meant = |color: Color| match color {
+        Color::Indexed(index) => {
+            let redefined = palette.redefined(Slot::Indexed(index));
+            redefined.map_or(color, |[red, green, blue]| Color::Rgb(red, green, blue))
+        }
+        Color::Default | Color::Rgb(..) => color,
+    };
+    let style = Style { fg: meant(pen.style.fg), bg: meant(pen.style.bg), ..pen.style };
+    Pen { style, underline: meant(pen.underline) }
 }
 
 /// Whether a mode would spoil what is written after it.

@@ -44,6 +44,29 @@ modes! {
     NewLine ansi 20 false "A line feed is a carriage return too, and Enter sends both.",
 }
 
+impl Mode {
+    /// Whether it is about what is to be seen, and not about what keys, mouse and pasted text send or when anything is shown.
+    pub(crate) const fn is_for_viewers(self) -> bool {
+        match self {
+            Self::ReverseVideo
+            | Self::AutoWrap
+            | Self::CursorBlinks
+            | Self::CursorVisible
+            | Self::ColumnChange
+            | Self::Insert
+            | Self::NewLine
+            | Self::Clusters => true,
+            Self::AppCursor
+            | Self::AppKeypad
+            | Self::Focus
+            | Self::AlternateScroll
+            | Self::BracketedPaste
+            | Self::Synchronized
+            | Self::ColorScheme => false,
+        }
+    }
+}
+
 /// The positions of all switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Switches(u16);
