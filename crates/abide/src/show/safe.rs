@@ -11,8 +11,10 @@ use serde_json::ser::{Formatter, Serializer};
 const fn is_unsafe(c: char) -> bool {
     match c {
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Bidirectional controls, zero-width characters and separators that break a line.
-        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        // Bidirectional controls, invisible characters and separators that break a line. Joiners stay: emoji and the
+        // words of many languages are made with them.
+        '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' => true,
+        '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
         '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
@@ -80,6 +82,15 @@ mod tests {
         assert!(!safe.contains(is_unsafe));
         assert_eq!(safe, r"a\x1b[31m\u{9b}2J\x7f\u{202e}b\u{2066}\n\r\t\x00\u{200b}\u{e0041}é漢");
         assert_eq!(lines("a\nb\u{7}"), "a\nb\\x07");
+    }
+
+    #[test]
+    fn what_joins_and_varies_characters_is_text() {
+        for text in
+            ["👩\u{200d}💻", "می\u{200c}خواهم", "❤\u{fe0f}", "字\u{e0100}", "e\u{301}", "👍🏽", "क\u{200d}ष"]
+        {
+            assert_eq!((line(text), json(&text)), (text.into(), format!("\"{text}\"\n")));
+        }
     }
 
     #[test]
