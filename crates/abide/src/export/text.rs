@@ -1,4 +1,4 @@
-//! Plain text: every line that a session showed, as it was seen on its screen, once.
+//! Plain text: every line that a session showed, as it was seen on its screen, once; what was cleared away included.
 
 use std::io::{self, Write};
 

@@ -169,3 +169,14 @@ fn the_screen_that_a_cast_begins_with_leaves_keys_and_mouse_alone() {
     }
     assert!(first.contains("ab") && cast.lines().any(|line| line.contains("u001b[31mc")), "{cast}");
 }
+
+#[test]
+fn text_has_what_was_cleared_away_and_what_the_alternate_screen_showed_last() {
+    let tape = Tape::new(30, 4)
+        .output("$ make\r\nwarning\r\n\x1b[H\x1b[2J\x1b[3J$ less\r\n")
+        .output("\x1b[?1049h\x1b[Hfirst page\x1b[H\x1b[2Jlast page")
+        .output("\x1b[?1049l$ exit\r\n");
+    let (stage, _scene) = stage(&tape);
+    let text = stage.text(&["export", "--format", "txt", ID]);
+    assert_eq!(text, "$ make\nwarning\n$ less\nlast page\n$ exit\n");
+}

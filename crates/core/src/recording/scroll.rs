@@ -1,10 +1,14 @@
 //! Scroll: everything that a terminal showed as lines of text, from first to last: each line once, when it leaves the screen
-//! at its top, and at the end those that are still there. Nothing is lost however long it is, and little is held.
+//! at its top or is cleared away with all others, and at the end those that are still there. Of the alternate page, what stood
+//! there when it was left, behind the line that it was called from. Nothing is lost however long it is, and little is held.
+
+use std::collections::VecDeque;
 
 use crate::screen::{Line, Screen, Size, View};
 
 /// So few bytes make no more lines than the scrollback keeps.
 const PIECE: usize = 128;
+const ESC: u8 = 0x1b;
 
 /// A screen whose lines are collected.
 #[derive(Debug)]
@@ -16,6 +20,23 @@ pub struct Scroll {
     begun: String,
     /// So many lines at the top of the screen have been given before: a larger screen took them back.
     skipped: usize,
+    /// What stood on alternate pages that were left, and how many lines of the main page come before it.
+    called: VecDeque<(usize, Vec<String>)>,
+    /// The page that was cleared last.
+    cleared: Vec<String>,
+}
+
+/// What a sequence is about to take from the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    /// All of the main page, if it is shown.
+    Page,
+    /// The alternate page, if it is shown.
+    Alternate,
+    Both,
+    /// What has been given already.
+    Scrollback,
 }
 
 impl Scroll {
@@ -23,16 +44,98 @@ impl Scroll {
     #[must_use]
     pub fn new(screen: Screen) -> Self {
         let given = rows_so_far(&screen);
-        Self { screen, given, begun: String::new(), skipped: 0 }
+        let (called, cleared) = (VecDeque::new(), Vec::new());
+        Self { screen, given, begun: String::new(), skipped: 0, called, cleared }
     }
 
     /// Takes what the program showed, and gives the lines that are over.
     pub fn feed(&mut self, bytes: &[u8], line: &mut impl FnMut(&str)) {
-        for piece in bytes.chunks(PIECE) {
-            // What it tells beside the text is no text.
-            let _ = self.screen.feed(piece);
-            self.collect(line);
+        let mut sequence = self.screen.unfinished();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            // A sequence is looked at before it is obeyed.
+            let next = rest.iter().skip(1).take(PIECE).position(|byte| *byte == ESC);
+            let mut length = next.map_or(rest.len().min(PIECE), |at| at + 1);
+            let begun = sequence.len();
+            sequence.extend_from_slice(&rest[..length]);
+            let takes = self.takes(&sequence);
+            if takes != Takes::Nothing {
+                length = length.min(end_of(&sequence).saturating_sub(begun).max(1));
+            }
+            let (piece, later) = rest.split_at(length);
+            self.feed_piece(piece, takes, line);
+            sequence.clear();
+            rest = later;
         }
+    }
+
+    fn feed_piece(&mut self, piece: &[u8], takes: Takes, line: &mut impl FnMut(&str)) {
+        let alternate = self.screen.alternate();
+        if takes == Takes::Both || (takes == Takes::Page && !alternate) {
+            self.clear(line);
+        }
+        let leaves = alternate && [Takes::Alternate, Takes::Both].contains(&takes);
+        let left = if leaves { used_rows(&self.screen.live()) } else { Vec::new() };
+        // What it tells beside the text is no text.
+        let _ = self.screen.feed(piece);
+        if takes == Takes::Scrollback {
+            self.given = rows_so_far(&self.screen);
+        }
+        self.collect(line);
+        if !left.is_empty() {
+            let cursor = self.screen.live().cursor();
+            let above = usize::from(cursor.row) + usize::from(cursor.col > 0);
+            let rows = rows_of(&self.screen.main());
+            let before = rows.iter().take(above).filter(|(_, wrapped)| !wrapped).count();
+            let left: Vec<String> = left.into_iter().map(|(text, _)| text.trim_end().to_owned()).collect();
+            self.called.push_back((before.saturating_sub(self.skipped), left));
+            self.give_called(0, line);
+        }
+    }
+
+    /// What this sequence takes away: ED of all, RIS, and what leads back from the alternate page.
+    fn takes(&self, sequence: &[u8]) -> Takes {
+        let Some(body) = sequence.strip_prefix(b"\x1b") else { return Takes::Nothing };
+        let end = end_of(sequence) - 2;
+        let numbers = body.get(1..end.max(1)).unwrap_or_default();
+        match (body.first(), body.get(end)) {
+            (Some(b'c'), _) => Takes::Both,
+            (Some(b'['), Some(b'J')) => {
+                let cursor = self.screen.live().cursor();
+                let from_home = (cursor.row, cursor.col) == (0, 0) && [&b""[..], b"0"].contains(&numbers);
+                match numbers {
+                    b"3" => Takes::Scrollback,
+                    b"2" => Takes::Page,
+                    _ if from_home => Takes::Page,
+                    _ => Takes::Nothing,
+                }
+            }
+            (Some(b'['), Some(b'l')) => {
+                let private = numbers.strip_prefix(b"?").unwrap_or_default();
+                let mut modes = private.split(|byte| *byte == b';');
+                let leaves = modes.any(|mode| [&b"47"[..], b"1047", b"1049"].contains(&mode));
+                if leaves { Takes::Alternate } else { Takes::Nothing }
+            }
+            (_, _) => Takes::Nothing,
+        }
+    }
+
+    /// The main page is about to be cleared: what is on it is over, unless it is drawn again and again.
+    fn clear(&mut self, line: &mut impl FnMut(&str)) {
+        let rows = used_rows(&self.screen.main());
+        let texts: Vec<String> = rows.iter().map(|(text, _)| text.clone()).collect();
+        if self.begun.is_empty() && texts == self.cleared {
+            return;
+        }
+        for (text, wrapped) in rows {
+            self.add(&text, wrapped, line);
+        }
+        if !self.begun.is_empty() {
+            line(self.begun.trim_end());
+        }
+        self.begun.clear();
+        (self.skipped, self.cleared) = (0, texts);
+        self.give_called(usize::MAX, line);
     }
 
     /// The terminal has another size from here on.
@@ -61,19 +164,10 @@ impl Scroll {
 
     /// Gives the lines that are still on the screen: those of the main page, then of the alternate one if it is shown.
     pub fn finish(mut self, line: &mut impl FnMut(&str)) {
-        let main = self.screen.main();
-        let rows: Vec<(String, bool)> = rows_of(&main);
-        let used = rows.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
-        for (text, wrapped) in rows.into_iter().take(used) {
-            self.add(&text, wrapped, line);
-        }
-        if !self.begun.is_empty() {
-            line(self.begun.trim_end());
-        }
+        self.cleared.clear();
+        self.clear(line);
         if self.screen.alternate() {
-            let rows = rows_of(&self.screen.live());
-            let used = rows.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
-            rows.iter().take(used).for_each(|(text, _)| line(text));
+            used_rows(&self.screen.live()).iter().for_each(|(text, _)| line(text.trim_end()));
         }
     }
 
@@ -96,11 +190,31 @@ impl Scroll {
         if wrapped {
             return;
         }
+        let whole = std::mem::take(&mut self.begun);
         match self.skipped.checked_sub(1) {
             Some(left) => self.skipped = left,
-            None => line(&self.begun),
+            None => {
+                line(&whole);
+                self.give_called(1, line);
+            }
         }
-        self.begun.clear();
+    }
+
+    /// So many more lines of the main page were given: gives the alternate pages that come behind them.
+    fn give_called(&mut self, lines: usize, line: &mut impl FnMut(&str)) {
+        self.called.iter_mut().for_each(|(before, _)| *before = before.saturating_sub(lines));
+        while let Some((_, left)) = self.called.pop_front_if(|(before, _)| *before == 0) {
+            left.iter().for_each(|text| line(text));
+        }
+    }
+}
+
+/// How long a control sequence is, as far as it is there; any other is two bytes.
+fn end_of(sequence: &[u8]) -> usize {
+    let last = |(at, byte): (usize, &u8)| (0x40..=0x7e).contains(byte).then_some(at + 1);
+    match sequence.get(1) {
+        Some(b'[') => sequence.iter().enumerate().skip(2).find_map(last).unwrap_or(sequence.len().max(2)),
+        Some(_) | None => 2,
     }
 }
 
@@ -113,11 +227,16 @@ fn rows_of(view: &View<'_>) -> Vec<(String, bool)> {
     (0..view.size().rows).map(|row| (view.row_part(row), view.is_wrapped(row))).collect()
 }
 
+/// The rows up to the last that is not blank.
+fn used_rows(view: &View<'_>) -> Vec<(String, bool)> {
+    let mut rows = rows_of(view);
+    rows.truncate(rows.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1));
+    rows
+}
+
 /// How many lines end within a screen that is not blank there.
 fn lines_of(view: &View<'_>) -> usize {
-    let rows = rows_of(view);
-    let used = rows.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
-    rows.iter().take(used).filter(|(_, wrapped)| !wrapped).count()
+    used_rows(view).iter().filter(|(_, wrapped)| !wrapped).count()
 }
 
 #[cfg(test)]
@@ -162,8 +281,40 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_on_the_alternate_page_at_the_end_comes_last() {
+    fn what_stood_on_the_alternate_page_comes_behind_the_line_that_it_was_called_from() {
         assert_eq!(all(&[("one\r\ntwo\x1b[?1049h\x1b[Hthree", None)]), ["one", "two", "three"]);
-        assert_eq!(all(&[("one\x1b[?1049h\x1b[Hthree\x1b[?1049l two", None)]), ["one two"]);
+        assert_eq!(all(&[("one\x1b[?1049h\x1b[Hthree\x1b[?1049l two", None)]), ["one two", "three"]);
+        let paged = "$ less\r\n\x1b[?1049h\x1b[Hold\x1b[2J\x1b[Htext\r\nend\x1b[?1049;25l$ next\r\nlast";
+        assert_eq!(all(&[(paged, None)]), ["$ less", "text", "end", "$ next", "last"]);
+        let much: String = (0..9).map(|n| format!("{n}\r\n")).collect();
+        let lines = all(&[(&format!("{paged}\r\n{much}"), Some(size(20, 5)))]);
+        assert_eq!(lines[..6], ["$ less", "text", "end", "$ next", "last", "0"]);
+    }
+
+    #[test]
+    fn what_was_cleared_away_is_there_and_a_page_that_is_drawn_again_and_again_is_not() {
+        for clear in [
+            "\x1b[H\x1b[2J",
+            "\x1b[2J\x1b[H",
+            "\x1b[H\x1b[J",
+            "\x1b[H\x1b[0J",
+            "\x1bc",
+            "\x1b[H\x1b[2J\x1b[3J",
+        ] {
+            let text = format!("a line of 1\r\ntwo\r\nthree\r\nfour{clear}five\r\nsix\r\nseven\r\neight");
+            let expected = ["a line of 1", "two", "three", "four", "five", "six", "seven", "eight"];
+            assert_eq!(all(&[(&text, None)]), expected, "{clear:?}");
+            for cut in 1..text.len() {
+                let parts = [(&text[..cut], None), (&text[cut..], None)];
+                assert_eq!(all(&parts), expected, "{clear:?} cut at {cut}");
+            }
+        }
+        let frame = "\x1b[H\x1b[2Jone\r\ntwo";
+        assert_eq!(all(&[(&frame.repeat(5), None)]), ["one", "two", "one", "two"]);
+        assert_eq!(
+            all(&[("one\r\ntwo\x1b[1A\x1b[J", None)]),
+            ["one"],
+            "what is below the cursor is drawn again"
+        );
     }
 }

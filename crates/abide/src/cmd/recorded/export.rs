@@ -88,7 +88,7 @@ pub(crate) struct Args {
 enum Format {
     /// For asciinema and its players
     Cast,
-    /// Lines of text
+    /// Every line it showed, also those that were cleared away; of the alternate screen what stood there when it was left
     Txt,
     /// A page that plays it
     Html,
