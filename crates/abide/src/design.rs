@@ -12,15 +12,19 @@ use crate::environment::Variable;
 /// As many shades as the eye tells apart at the edge of a letter, and so few that most pictures have a small palette.
 const SHADES: u8 = 15;
 
+/// How large letters are, in pixels, unless it is said, and the smallest that may be asked for.
+const LETTERS: u16 = 16;
+const SMALLEST: i64 = 6;
+
 /// The flags that say how a picture looks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Look {
-    /// The colours of pictures, films and pages
-    #[arg(long, value_name = "NAME", default_value = Theme::ALL[0].name, value_parser = crate::cmd::themes())]
-    theme: String,
-    /// How large letters are, in pixels
-    #[arg(long, value_name = "PIXELS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(6..=96))]
-    font_size: u16,
+    /// The colours of pictures, films and pages [default: dark]
+    #[arg(long, value_name = "NAME", value_parser = crate::cmd::themes())]
+    theme: Option<String>,
+    /// How large letters are, in pixels [default: 16]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u16).range(SMALLEST..=96))]
+    font_size: Option<u16>,
     /// Between the text and the edge, in pixels [default: three quarters of the font size]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u16).range(0..=500))]
     padding: Option<u16>,
@@ -35,7 +39,18 @@ pub(crate) struct Look {
 impl Look {
     /// The theme that was named.
     pub(crate) fn theme(&self) -> &'static Theme {
-        Theme::find(&self.theme).unwrap_or(&Theme::ALL[0])
+        self.theme.as_deref().and_then(Theme::find).unwrap_or(&Theme::ALL[0])
+    }
+
+    /// Which of its flags were given, the theme among them or not.
+    pub(crate) fn given(&self) -> [(&'static str, bool); 5] {
+        [
+            ("--theme", self.theme.is_some()),
+            ("--font-size", self.font_size.is_some()),
+            ("--padding", self.padding.is_some()),
+            ("--window", self.window),
+            ("--no-cursor", self.no_cursor),
+        ]
     }
 
     /// What was typed, for screens of this size and a window with this title.
@@ -43,23 +58,30 @@ impl Look {
     /// # Errors
     /// If a picture would be too large to be drawn.
     pub(crate) fn design(&self, title: &str, size: Size) -> Result<Design, Failure> {
-        let design = Design {
+        let letters = self.font_size.unwrap_or(LETTERS);
+        let design = |letters: u16| Design {
             theme: self.theme(),
-            font_size: f32::from(self.font_size),
-            padding: usize::from(self.padding.unwrap_or(self.font_size * 3 / 4)),
+            font_size: f32::from(letters),
+            padding: usize::from(self.padding.unwrap_or(letters * 3 / 4)),
             window: self.window.then(|| title.to_owned()),
             cursor: !self.no_cursor,
             shades: SHADES,
             font_directories: font_directories(),
         };
-        if design.measure(size).is_some() {
-            return Ok(design);
+        let fits = |letters: u16| design(letters).measure(size).is_some();
+        if fits(letters) {
+            return Ok(design(letters));
         }
-        let (Size { cols, rows }, letters) = (size, self.font_size);
+        let Size { cols, rows } = size;
         let too_large = format!(
             "a picture of {cols}x{rows} cells with letters of {letters} pixels is too large to be drawn"
         );
-        Err(Failure::new(Code::Usage, too_large).hint("make the letters smaller, such as --font-size 8"))
+        let largest = (SMALLEST as u16..letters).rev().find(|smaller| fits(*smaller));
+        let way_out = match largest {
+            Some(smaller) => format!("make the letters smaller: --font-size {smaller} is small enough"),
+            None => "no letters are small enough: `abide snapshot --format html` shows any screen".to_owned(),
+        };
+        Err(Failure::new(Code::Usage, too_large).hint(way_out))
     }
 }
 

@@ -67,6 +67,15 @@ pub(crate) struct About {
     pub(crate) has_terminal: bool,
 }
 
+/// How a span ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ending {
+    /// When, in microseconds since the recording began; none if with its last entry.
+    pub(crate) micros: Option<u64>,
+    /// What the session exited with, if it did and the span goes to its end.
+    pub(crate) exit_code: Option<u8>,
+}
+
 /// Makes a recording into something.
 pub(crate) trait Export {
     /// Takes the next step.
@@ -83,11 +92,11 @@ pub(crate) trait Export {
         Ok(())
     }
 
-    /// Nothing follows; the session ended with this code, if it did and the span goes to its end.
+    /// Nothing follows.
     ///
     /// # Errors
     /// If it cannot be written.
-    fn finish(&mut self, exit_code: Option<u8>, out: &mut dyn Write) -> io::Result<()>;
+    fn finish(&mut self, ending: Ending, out: &mut dyn Write) -> io::Result<()>;
 
     /// Whether it needs the screen at every step, or at the beginning only.
     fn needs_screen(&self) -> bool;

@@ -9,7 +9,7 @@ use abide_core::recording::{Kind, parse_resize, typed};
 use abide_engine::{Step, What};
 use serde::Serialize;
 
-use super::{Characters, Export, Wanted};
+use super::{Characters, Ending, Export, Wanted};
 
 /// A version of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -165,12 +165,13 @@ impl Export for Cast {
         if step.until.is_none() { out.flush() } else { Ok(()) }
     }
 
-    fn finish(&mut self, exit_code: Option<u8>, out: &mut dyn Write) -> io::Result<()> {
+    fn finish(&mut self, ending: Ending, out: &mut dyn Write) -> io::Result<()> {
         let rest = String::from_utf8_lossy(self.passage.held()).into_owned();
         self.passage = Passage::default();
         let micros = self.pace.shown();
         self.write(&Piece { micros, code: "o", data: rest }, out)?;
-        if let (Version::Three, Some(code)) = (self.version, exit_code) {
+        let micros = ending.micros.map_or(micros, |ended| self.pace.at(ended));
+        if let (Version::Three, Some(code)) = (self.version, ending.exit_code) {
             self.write(&Piece { micros, code: "x", data: code.to_string() }, out)?;
         }
         out.flush()

@@ -14,10 +14,10 @@ use abide_core::screen::{Screen, Size};
 use abide_engine::{Step, What};
 use abide_picture::{Design, Film, GifFilm, Painter, Shutter, SvgFilm, VideoFilm, png};
 
-use super::{Export, Wanted};
+use super::{Ending, Export, Wanted};
 use crate::environment::Variable;
 
-/// How long the last picture stays before a film begins again.
+/// How long the last picture stays at least before a film begins again.
 const LAST: Duration = Duration::from_secs(1);
 
 /// What is made of the screens.
@@ -119,9 +119,11 @@ impl Export for Filmed {
         if self.changed { self.show(Duration::from_micros(self.pace.shown()), screen) } else { Ok(()) }
     }
 
-    fn finish(&mut self, _exit_code: Option<u8>, out: &mut dyn Write) -> io::Result<()> {
+    fn finish(&mut self, ending: Ending, out: &mut dyn Write) -> io::Result<()> {
         if let Some(film) = self.film.take() {
-            film.finish(Duration::from_micros(self.pace.shown()) + LAST)?;
+            let least = Duration::from_micros(self.pace.shown()) + LAST;
+            let ended = ending.micros.map(|micros| Duration::from_micros(self.pace.then(micros)));
+            film.finish(ended.map_or(least, |ended| ended.max(least)))?;
         }
         self.pass_on(out)?;
         out.flush()

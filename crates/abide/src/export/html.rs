@@ -10,7 +10,7 @@ use abide_core::screen::theme::{Colours, Theme};
 use abide_engine::{Step, What};
 use serde_json::json;
 
-use super::{Export, Wanted};
+use super::{Ending, Export, Wanted};
 use crate::show::recorded::html;
 
 /// Changes that come closer to each other than this, in microseconds, make one picture.
@@ -55,13 +55,14 @@ pub(crate) struct Player {
     taken: Option<u64>,
     /// The rows of the last picture.
     rows: Vec<String>,
+    cols: u16,
     changed: bool,
 }
 
 impl Player {
     pub(crate) fn new(wanted: Wanted, theme: &'static Theme) -> Self {
         let pace = Pace::new(0, wanted.idle_limit);
-        Self { wanted, theme, pace, taken: None, rows: Vec::new(), changed: false }
+        Self { wanted, theme, pace, taken: None, rows: Vec::new(), cols: 0, changed: false }
     }
 
     fn begin(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -79,6 +80,7 @@ impl Player {
     fn picture(&mut self, screen: &Screen, micros: u64, out: &mut dyn Write) -> io::Result<()> {
         let screen = &*self.wanted.seen(screen);
         let size = screen.size();
+        self.cols = size.cols;
         let mut changed = Vec::new();
         self.rows.resize(usize::from(size.rows), String::new());
         for number in 0..size.rows {
@@ -128,7 +130,13 @@ impl Export for Player {
         Ok(())
     }
 
-    fn finish(&mut self, _: Option<u8>, out: &mut dyn Write) -> io::Result<()> {
+    fn finish(&mut self, ending: Ending, out: &mut dyn Write) -> io::Result<()> {
+        // The last picture stays as long as it did.
+        if let Some(micros) = ending.micros.map(|micros| self.pace.at(micros))
+            && self.taken.is_some_and(|taken| micros / 1000 > taken / 1000)
+        {
+            script(out, &format!("F.push({})", json!([micros / 1000, self.cols, self.rows.len(), []])))?;
+        }
         let last: String = self.rows.iter().map(|row| format!("{row}\n")).collect();
         write!(out, "<noscript><pre>{last}</pre></noscript>{SCRIPT}{}", html::TAIL)?;
         out.flush()

@@ -11,7 +11,7 @@ use abide_core::recording::{Entry, Kind, parse_resize, typed};
 use abide_core::screen::Screen;
 use abide_engine::{Gap, Step, What};
 
-use super::{Characters, Export};
+use super::{Characters, Ending, Export};
 
 /// Makes something of what may be seen.
 pub(crate) struct Redacted {
@@ -167,8 +167,8 @@ impl Export for Redacted {
         self.screen.as_ref().map_or(Ok(()), |screen| self.made.end(screen, out))
     }
 
-    fn finish(&mut self, exit_code: Option<u8>, out: &mut dyn Write) -> io::Result<()> {
-        self.made.finish(exit_code, out)
+    fn finish(&mut self, ending: Ending, out: &mut dyn Write) -> io::Result<()> {
+        self.made.finish(ending, out)
     }
 
     fn needs_screen(&self) -> bool {

@@ -7,7 +7,7 @@ use abide_core::recording::scroll::Scroll;
 use abide_core::recording::{Kind, parse_resize};
 use abide_engine::{Step, What};
 
-use super::{Export, Wanted};
+use super::{Ending, Export, Wanted};
 
 /// Writes lines.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Export for Text {
         failed
     }
 
-    fn finish(&mut self, _: Option<u8>, out: &mut dyn Write) -> io::Result<()> {
+    fn finish(&mut self, _: Ending, out: &mut dyn Write) -> io::Result<()> {
         let mut failed = Ok(());
         if let Some(scroll) = self.scroll.take() {
             scroll.finish(&mut writer(&mut self.redact, out, &mut failed));

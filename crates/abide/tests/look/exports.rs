@@ -5,7 +5,9 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use abide_core::evidence::How;
+use abide_core::moment::Moment;
 use abide_testkit::scene::Scene;
+use abide_testkit::tape::{BOOT_US, WALL_MS};
 use abide_testkit::{Ran, Running, Tape};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
@@ -179,4 +181,55 @@ fn text_has_what_was_cleared_away_and_what_the_alternate_screen_showed_last() {
     let (stage, _scene) = stage(&tape);
     let text = stage.text(&["export", "--format", "txt", ID]);
     assert_eq!(text, "$ make\nwarning\n$ less\nlast page\n$ exit\n");
+}
+
+/// A session whose last output came after 2 seconds, and that ended 5 seconds after it began.
+fn paused() -> (Stage, Scene) {
+    let stage = Stage::new();
+    let boot = BOOT_US / 1000;
+    let scene = stage.over(ID).at(Moment { wall: WALL_MS + 5_000, boot: boot + 5_000 });
+    let scene = scene.ended(How::Exited { code: 7 });
+    tape().put(scene.dir());
+    (stage, scene)
+}
+
+#[test]
+fn the_end_of_a_session_comes_when_it_came_and_the_last_pause_is_as_long_as_it_was() {
+    let (stage, _scene) = paused();
+    let last = |cast: &str| cast.lines().last().expect("a line").to_owned();
+    assert_eq!(last(&stage.text(&["export", ID])), "[3.000000, \"x\", \"7\"]");
+    assert_eq!(last(&stage.text(&["export", "--idle-limit", "1s", ID])), "[1.000000, \"x\", \"7\"]");
+    assert!(stage.text(&["export", "--format", "html", ID]).contains("F.push([5000,30,4,[]])"));
+    assert!(
+        stage.text(&["export", "--format", "html", "--to", "+4s", ID]).contains("F.push([4000,30,4,[]])")
+    );
+    let film = stage.text(&["export", "--format", "svg", ID]);
+    assert!(film.contains("dur=\"5.000s\""), "{}", film.split_once("dur=").expect("it moves").1);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_the_way_out_named() {
+    let (stage, _scene) = stage(&tape());
+    let folder = folder(&stage);
+    let webm = folder.join("x.webm").to_str().expect("it is text").to_owned();
+    for (args, says) in [
+        (&["-o", &webm][..], "video is made as mp4"),
+        (&["-o", "x.docx"], ".cast, .txt, .html, .gif, .svg, .mp4, .png"),
+        (&["--from", "+2s", "--to", "+1s"], "the span ends before it begins"),
+        (&["--from", "#3", "--to", "#1"], "the span ends before it begins"),
+        (&["--from", "+2s", "--to", "#1"], "the span ends before it begins"),
+        (&["--fps", "5"], "--fps means nothing for a cast"),
+        (&["--format", "txt", "--window"], "--window means nothing for txt"),
+        (&["--format", "png", "--idle-limit", "1s"], "--idle-limit means nothing for png"),
+        (&["--format", "html", "--cast-version", "2"], "--cast-version means nothing for html"),
+        (&["--format", "html", "--input"], "--input means nothing for html"),
+        (&["--format", "html", "--font-size", "8"], "--font-size means nothing for html"),
+    ] {
+        let ran = stage.abide.run(&[&["export"], args, &[ID]].concat());
+        assert_eq!(ran.code(), Some(2), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains(says) && ran.stdout.is_empty(), "{args:?}: {ran:?}");
+    }
+    assert!(names(&folder).is_empty());
+    let named = folder.join("any.thing").to_str().expect("it is text").to_owned();
+    assert_eq!(stage.text(&["export", "--format", "txt", "-o", &named, ID]), "");
 }

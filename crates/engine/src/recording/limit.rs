@@ -171,6 +171,17 @@ impl Limit {
         }
     }
 
+    /// Whether a span that begins there, which led here, would have to go back to it.
+    pub(super) const fn is_before(self, from: Self, here: &Replayed) -> bool {
+        match (self, from) {
+            (Self::Time { until, .. }, Self::Time { asked, .. }) => until < asked,
+            (Self::Time { until, .. }, _) => until < here.time,
+            (Self::Position(position), _) => position < here.position,
+            (Self::Entry(entry), _) => entry < here.entries,
+            (Self::Start | Self::None, _) => false,
+        }
+    }
+
     /// Whether a recording that ends here comes to it: a time that comes after the end finds the last screen.
     pub(super) const fn is_reached(self, replayed: &Replayed) -> bool {
         match self {

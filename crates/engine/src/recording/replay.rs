@@ -10,6 +10,7 @@ use abide_core::instant::{At, Instant, Span};
 use abide_core::keyframe::Head;
 use abide_core::recording::{Entry, HEADER, Kind, claimed, cut_says, is_written_again};
 use abide_core::screen::{Notice, Screen};
+use abide_sys::clock;
 use abide_sys::signal::Signals;
 
 use super::keyframes::Point;
@@ -170,6 +171,25 @@ impl<'a> Replay<'a> {
         self.clock.micros(boot_us)
     }
 
+    /// When the span ends, in microseconds since the recording began, where that is later than its last entry: where it was
+    /// asked to end, or when the session was seen to end.
+    #[must_use]
+    pub fn span_end(&self, session: &Session) -> Option<u64> {
+        let closing = &session.evidence.closing;
+        let same_boot =
+            |boot| session.evidence.beginning.launched.as_ref().is_some_and(|l| l.witness.boot == boot);
+        let ended = closing.ended.as_ref().filter(|told| same_boot(told.witness.boot));
+        let ended = ended.map(|told| self.clock.micros(told.at.boot.saturating_mul(1000)));
+        match self.to {
+            Limit::Time { asked, .. } => {
+                let last = ended.unwrap_or_else(|| self.clock.micros(clock::boot_micros()));
+                Some(self.clock.micros(asked).min(last))
+            }
+            Limit::None => ended,
+            Limit::Start | Limit::Position(_) | Limit::Entry(_) => None,
+        }
+    }
+
     /// The same, to keep.
     #[must_use]
     pub fn into_screen(self) -> Screen {
@@ -197,6 +217,7 @@ impl<'a> Replay<'a> {
         let until = if self.given { self.reader.time_behind() } else { self.reader.time_ahead() };
         let until = until.map(|time| self.clock.micros(time));
         let what = match stepped {
+            Stepped::Begun if self.to.is_before(self.from, &self.replayed) => return Err(self.reversed()),
             Stepped::Begun => What::Begin(&self.gaps),
             Stepped::Entry => match self.reader.peek() {
                 Ok(Some(Found::Entry(whole))) => {
@@ -335,6 +356,12 @@ impl<'a> Replay<'a> {
         let position = self.replayed.position;
         let Cut { offset, reason } = self.cut.take_if(|cut| cut.offset >= position)?;
         Some(Gap::Cut(format!("what came after {offset} bytes of output is missing: {reason}")))
+    }
+
+    fn reversed(&self) -> Failure {
+        Failure::new(Code::BadTime, "the span ends before it begins")
+            .hint("give the earlier instant with --from and the later one with --to")
+            .about(self.tail.session().as_str())
     }
 
     fn too_short(&self) -> Failure {

@@ -20,7 +20,7 @@ use crate::export::film::{Filmed, Made};
 use crate::export::html::Player;
 use crate::export::redacted::Redacted;
 use crate::export::text::Text;
-use crate::export::{About, Export, Wanted};
+use crate::export::{About, Ending, Export, Wanted};
 use crate::show::recorded::gap::{self, GapView};
 use crate::show::recorded::instant::InstantView;
 use crate::show::secret;
@@ -50,9 +50,9 @@ pub(crate) struct Args {
     /// What to make of it [default: what the name of the file says, else a cast]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// The version of the cast
-    #[arg(long, value_enum, value_name = "VERSION", default_value_t = Version::Three)]
-    cast_version: Version,
+    /// The version of the cast [default: 3]
+    #[arg(long, value_enum, value_name = "VERSION")]
+    cast_version: Option<Version>,
     /// Begin at this instant [default: the start]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
@@ -136,6 +136,7 @@ impl Verb for Args {
         let instant = |text: &Option<String>| text.as_deref().map(|text| when::at(text, now)).transpose();
         let span = Span { from: instant(&self.from)?, to: instant(&self.to)? };
         let format = self.format()?;
+        self.admits_flags(format)?;
         let mut export = self.export(format, &session, || largest(&sessions, &session, &span))?;
         let target = Target::of(self.output.as_deref())?;
         let signals = target.signals()?;
@@ -168,10 +169,14 @@ impl Verb for Args {
             return Ok(ended_by(signal));
         }
         // Asked once more: what was followed is over only now.
-        let ended = sessions.find(session.id.as_str()).ok().filter(|_| self.to.is_none());
+        let after = sessions.find(session.id.as_str()).unwrap_or_else(|_| session.clone());
+        let ending = Ending {
+            micros: replay.span_end(&after),
+            exit_code: after.verdict.codes.exit.filter(|_| self.to.is_none()),
+        };
         let last = export.end(replay.screen(), &mut file);
         file.written(last)?;
-        let last = export.finish(ended.and_then(|session| session.verdict.codes.exit), &mut file);
+        let last = export.finish(ending, &mut file);
         let whole = file.written(last)?;
         progress.clear();
         gaps.iter().for_each(|gap| front.output.warn(&gap::says(gap), None));
@@ -200,6 +205,17 @@ impl Format {
         }
     }
 
+    /// Whether a flag that not all formats heed means something for it.
+    fn heeds(self, flag: &str) -> bool {
+        match (self, flag) {
+            (Self::Cast, "--cast-version" | "--input" | "--idle-limit") => true,
+            (Self::Html, "--theme" | "--idle-limit") => true,
+            (Self::Png, flag) => !["--cast-version", "--input", "--idle-limit", "--fps"].contains(&flag),
+            (Self::Gif | Self::Svg | Self::Mp4, flag) => !["--cast-version", "--input"].contains(&flag),
+            (Self::Cast | Self::Txt | Self::Html, _) => false,
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Cast => "cast",
@@ -216,15 +232,42 @@ impl Format {
 impl Args {
     /// What was asked for, by its name or by that of the file.
     fn format(&self) -> Result<Format, Failure> {
-        let ending = self.output.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
-        let known = || Format::value_variants().iter().copied().find(|format| Some(format.name()) == ending);
-        let format = self.format.or_else(known).unwrap_or(Format::Cast);
+        let ending = self
+            .output
+            .as_deref()
+            .and_then(Path::extension)
+            .map(|ending| ending.to_string_lossy().to_lowercase());
+        let format = match (self.format, ending) {
+            (Some(format), _) => format,
+            (None, None) => Format::Cast,
+            (None, Some(ending)) => {
+                let known = Format::value_variants().iter().copied().find(|format| format.name() == ending);
+                known.ok_or_else(|| unknown(&ending))?
+            }
+        };
         if format.is_text() || self.output.is_some() || !io::stdout().is_terminal() {
             return Ok(format);
         }
         let name = format.name();
         Err(Failure::new(Code::Usage, format!("a terminal cannot show what is made as {name}"))
             .hint(format!("name a file: `abide export -o FILE.{name} {}`", self.session)))
+    }
+
+    /// Refuses flags that would say nothing.
+    fn admits_flags(&self, format: Format) -> Result<(), Failure> {
+        let own = [
+            ("--cast-version", self.cast_version.is_some()),
+            ("--input", self.input),
+            ("--idle-limit", self.idle_limit.is_some()),
+            ("--fps", self.fps.is_some()),
+        ];
+        let given = own.into_iter().chain(self.look.given()).filter(|(_, given)| *given);
+        let Some((flag, _)) = given.into_iter().find(|(flag, _)| !format.heeds(flag)) else { return Ok(()) };
+        let others = Format::value_variants().iter().filter(|other| other.heeds(flag));
+        let others: Vec<&str> = others.map(|other| other.name()).collect();
+        let name = if format == Format::Cast { "a cast" } else { format.name() };
+        Err(Failure::new(Code::Usage, format!("{flag} means nothing for {name}"))
+            .hint(format!("leave it out, or make {} of it", others.join(", "))))
     }
 
     fn export(
@@ -252,7 +295,7 @@ impl Args {
             Ok(Box::new(Filmed::new(made, wanted, (design, size), self.fps)))
         };
         let made: Box<dyn Export> = match format {
-            Format::Cast => Box::new(Cast::new(self.cast_version, wanted)),
+            Format::Cast => Box::new(Cast::new(self.cast_version.unwrap_or(Version::Three), wanted)),
             Format::Txt => Box::new(Text::new(&wanted)),
             Format::Html => Box::new(Player::new(wanted, self.look.theme())),
             Format::Gif => film(Made::Gif, wanted)?,
@@ -262,6 +305,17 @@ impl Args {
         };
         Ok(if self.redact { Box::new(Redacted::new(made)) } else { made })
     }
+}
+
+/// A name that says no format of ours.
+fn unknown(ending: &str) -> Failure {
+    let names: Vec<&str> = Format::value_variants().iter().map(|format| format.name()).collect();
+    let instead = match ending {
+        "webm" | "mkv" | "mov" | "avi" => "; video is made as mp4",
+        _ => "",
+    };
+    Failure::new(Code::Usage, format!("nothing is made as {ending}{instead}"))
+        .hint(format!("end the name in .{}, or say what to make with --format", names.join(", .")))
 }
 
 /// The largest that the screen was in a span, each side for itself.
