@@ -145,9 +145,8 @@ impl Front {
     ) -> Result<Snapshot, Failure> {
         let snapshot = sessions.snapshot(session, at)?;
         if snapshot.source == Source::ReplayInstead {
-            self.output.remark(
-                "abide: the host did not answer within a second; this is replayed from the recording",
-            );
+            let instead = "the host did not answer within a second; this is replayed from the recording";
+            self.output.warn(instead, None);
         }
         for gap in &snapshot.gaps {
             self.output.warn(&gap::says(gap), None);

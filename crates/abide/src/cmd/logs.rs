@@ -80,8 +80,9 @@ impl Verb for Args {
         let since = self.since.map(|text| when::since(&text, sessions.now().at.wall)).transpose()?;
         let plain = [Plain::default(), Plain::default()];
         let tail = self.tail.map(|lines| (lines, VecDeque::new()));
+        let came = [None; 2];
         let mut lines =
-            Lines { front, plain, since, raw: self.raw, follow: self.follow, tail, failure: None };
+            Lines { front, plain, came, since, raw: self.raw, follow: self.follow, tail, failure: None };
         sessions.logs(&session, self.follow, &mut |shown| lines.take(shown))?;
         lines.end()?;
         Ok(0)
@@ -93,6 +94,8 @@ struct Lines<'a> {
     front: &'a mut Front,
     /// Output and errors make lines of their own.
     plain: [Plain; 2],
+    /// When the last of each came.
+    came: [Option<i64>; 2],
     since: Option<i64>,
     raw: bool,
     follow: bool,
@@ -115,6 +118,7 @@ impl Lines<'_> {
             Shown::Output { bytes, .. } if self.raw => self.failure = self.front.output.raw(bytes).err(),
             Shown::Output { wall, errors, bytes } => {
                 let kind = if errors { "errors" } else { "output" };
+                self.came[usize::from(errors)] = Some(wall);
                 let mut texts = Vec::new();
                 self.plain[usize::from(errors)].feed(bytes, &mut |line| texts.push(line.to_owned()));
                 texts.into_iter().for_each(|text| self.add(Line { wall: Some(wall), kind, text }));
@@ -179,7 +183,7 @@ impl Lines<'_> {
             let mut last = None;
             self.plain[index].finish(&mut |line| last = Some(line.to_owned()));
             if let Some(text) = last {
-                self.add(Line { wall: None, kind, text });
+                self.add(Line { wall: self.came[index], kind, text });
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `abide snapshot`: the screen of a session, as a person would see it.
 
-use abide_core::failure::Failure;
+use abide_core::failure::{Code, Failure};
 use abide_core::instant::At;
 use abide_core::screen::theme::Theme;
 use abide_engine::{Session, Snapshot, Source};
@@ -22,7 +22,7 @@ const EXAMPLES: &str = "Examples:
   abide snapshot --at mark:deploy @last  where a mark was set
   abide snapshot --scrollback @last      with the lines that have scrolled away
   abide snapshot --format html build     a page with colours and links
-  abide snapshot --json --cells build    lines, cursor, title and hash, and how every cell looks";
+  abide snapshot --cells build           as JSON: lines, cursor, title and hash, and how every cell looks";
 
 /// Show the screen of a session, now or at an instant
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// With the lines that have scrolled away, as far as they are kept
     #[arg(long)]
     scrollback: bool,
-    /// With how every cell looks, as JSON
+    /// With how every cell looks; says all as JSON
     #[arg(long)]
     cells: bool,
     /// The colours of a page
@@ -72,17 +72,17 @@ pub(crate) struct SnapshotView {
     id: String,
     /// How many bytes of output it stands for.
     seq: u64,
-    /// When it was so: the time that was asked for, now if a living host shows it, else when its last entry came.
-    at: Time,
-    /// How many entries of the recording it stands for; null if a living host shows it.
-    entry: Option<u64>,
-    /// The same as an offset that `--at` takes; null if a living host shows it.
-    since: Option<String>,
+    #[serde(flatten)]
+    when: WhenView,
     cols: u16,
     rows: u16,
     cursor: CursorView,
     /// The visible rows, without blanks at their ends; scrollback first if it was asked for.
     lines: Vec<String>,
+    /// How many rows have scrolled away in all, where fewer of them are in `lines`: the others are in the recording only, and
+    /// `export --format txt` has them. There only if scrollback was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scrolled: Option<u64>,
     /// The same rows as runs of cells that look alike; there only if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<Vec<Vec<RunView>>>,
@@ -95,6 +95,18 @@ pub(crate) struct SnapshotView {
     alternate: bool,
     /// What is missing in the recording that it was replayed from.
     gaps: Vec<GapView>,
+}
+
+/// Which instant a screen is of.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SnapshotInstant")]
+struct WhenView {
+    /// When it was so: the time that was asked for, now if a living host shows it, else when its last entry came.
+    at: Time,
+    /// How many entries of the recording it stands for; null if a living host shows it.
+    entry: Option<u64>,
+    /// The same as an offset that `--at` takes; null if a living host shows it.
+    since: Option<String>,
 }
 
 /// Where the cursor stands, counted from 0.
@@ -114,8 +126,17 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        if self.format == Format::Json {
-            front.output.speak_json();
+        match self.format {
+            Format::Json => front.output.speak_json(),
+            Format::Text if self.cells => front.output.speak_json(),
+            Format::Ansi | Format::Html if self.cells => {
+                return Err(Failure::new(
+                    Code::Usage,
+                    "--cells tells how cells look as JSON, and as nothing else",
+                )
+                .hint("leave out --format"));
+            }
+            Format::Text | Format::Ansi | Format::Html => {}
         }
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
@@ -164,9 +185,11 @@ impl Args {
         SnapshotView {
             id,
             seq: snapshot.position,
-            at: Time(instant.map_or(now, |instant| instant.wall)),
-            entry: instant.map(|instant| instant.entry),
-            since: instant.map(|instant| At::Since(instant.micros).to_string()),
+            when: WhenView {
+                at: Time(instant.map_or(now, |instant| instant.wall)),
+                entry: instant.map(|instant| instant.entry),
+                since: instant.map(|instant| At::Since(instant.micros).to_string()),
+            },
             cols: size.cols,
             rows: size.rows,
             cursor: CursorView { row: cursor.row, col: cursor.col, visible: cursor.visible },
@@ -174,6 +197,10 @@ impl Args {
                 .map(|line| line.text())
                 .chain((0..size.rows).map(|row| view.row_text(row)))
                 .collect(),
+            scrolled: self.scrollback.then(|| {
+                let (kept, gone) = screen.scrollback_len();
+                gone + kept as u64
+            }),
             cells: self.cells.then(cells),
             title: Some(screen.title().to_owned()).filter(|title| !title.is_empty()),
             hash: format!("{:016x}", screen.hash()),

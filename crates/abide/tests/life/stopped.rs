@@ -37,6 +37,8 @@ fn a_host_that_is_stopped_keeps_nobody_from_knowing_the_truth() {
     let snapshot = in_time(|| world.abide.run(&["snapshot", "--json", &life.id]));
     let told = data(&snapshot);
     assert_eq!((&told["lines"][0], &told["source"]), (&"ready".into(), &"replay".into()), "{told}");
+    let warned = snapshot.json()["warnings"][0].to_string();
+    assert!(warned.contains("did not answer within a second"), "{snapshot:?}");
     let snapshot = in_time(|| world.abide.run(&["snapshot", &life.id]));
     assert!(snapshot.stderr.contains("did not answer within a second"), "{snapshot:?}");
     host.signal(Signal::CONT);

@@ -233,3 +233,18 @@ fn what_makes_no_sense_is_refused_and_the_way_out_named() {
     let named = folder.join("any.thing").to_str().expect("it is text").to_owned();
     assert_eq!(stage.text(&["export", "--format", "txt", "-o", &named, ID]), "");
 }
+
+#[test]
+fn the_way_out_of_a_picture_that_is_too_large_is_small_enough() {
+    let (stage, _scene) = stage(&Tape::new(1_000, 1_000).output("x"));
+    let ran = stage.abide.run(&["screenshot", "--font-size", "40", "-o", "-", ID]);
+    assert_eq!(ran.code(), Some(2), "{ran:?}");
+    let named = |ran: &Ran| -> Option<u16> {
+        let (_, rest) = ran.stderr.split_once("--font-size ")?;
+        rest.split(' ').next()?.parse().ok()
+    };
+    let fits = named(&ran).expect("it is named");
+    assert!(fits < 40, "{ran:?}");
+    let larger = stage.abide.run(&["screenshot", "--font-size", &(fits + 1).to_string(), "-o", "-", ID]);
+    assert_eq!((larger.code(), named(&larger)), (Some(2), Some(fits)), "the largest that fits: {larger:?}");
+}

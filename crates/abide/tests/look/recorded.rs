@@ -230,3 +230,25 @@ fn a_page_that_plays_holds_every_picture_and_no_markup_of_anybodys() {
     assert!(!page.contains("<script>alert"), "{page}");
     assert!(page.ends_with("</body></html>\n"));
 }
+
+#[test]
+fn lines_that_scrolled_away_are_counted_and_the_last_one_has_its_time() {
+    let many: String = (0..1_500).map(|n| format!("line {n}\r\n")).collect();
+    let (stage, _scene) = stage(&Tape::new(30, 4).output(many).at(4_000_000).output("no end"));
+    let told = data(stage.abide.json(&["snapshot", "--scrollback", ID]));
+    assert_eq!((&told["scrolled"], lines(&told).len()), (&json!(1_497), 1_004));
+    assert_eq!(data(stage.abide.json(&["snapshot", ID])).get("scrolled"), None);
+    let logged = data(stage.abide.json(&["logs", "--tail", "1", ID]));
+    assert_eq!(
+        logged["lines"][0],
+        json!({"at": "2023-11-14T22:13:24.000Z", "kind": "output", "text": "no end"})
+    );
+}
+
+#[test]
+fn cells_are_told_as_json_and_as_nothing_else() {
+    let (stage, _scene) = stage(&tape());
+    assert!(stage.abide.run(&["snapshot", "--cells", ID]).json()["data"]["cells"].is_array());
+    let ran = stage.abide.run(&["snapshot", "--cells", "--format", "html", ID]);
+    assert_eq!((ran.code(), ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+}
