@@ -57,7 +57,7 @@ fn player(path: &str, then: &str) -> [String; 4] {
     ["sh", "-c", &format!("stty raw -echo; cat \"$0\"; {then}"), path].map(str::to_owned)
 }
 
-/// All that can be known of a screen: what is told of it, and the bytes that bring a terminal to it; and its source.
+/// All that is told of a screen: in words, and as a picture with every look in it; and its source.
 fn told(world: &World, id: &str) -> (Value, Vec<u8>, String) {
     let mut told = data(&world.abide.run(&["snapshot", "--json", "--scrollback", id]));
     let source = told["source"].take().as_str().expect("a source").to_owned();
@@ -89,7 +89,7 @@ fn a_recorded_tui_has_one_screen_live_after_every_kill_and_restart_offline_and_a
             (&hash.into(), "live"),
             "{name}: another screen than in this process"
         );
-        assert!(live.1 == here.dump(usize::MAX), "{name}: another dump than in this process");
+        assert!(live.1 == here.in_lines(usize::MAX), "{name}: another picture than in this process");
         let same = |when: &str, source: &str| {
             let now = told(&world, &life.id);
             assert!(
