@@ -90,7 +90,9 @@ impl Pane {
     /// The whole screen came.
     #[must_use = "the terminal must be told"]
     pub fn painted(&mut self, picture: &[u8]) -> Vec<u8> {
+        let now = self.session.now();
         self.session = Screen::new(self.stage.unwrap_or(self.own), SCROLLBACK);
+        self.session.elapse(now);
         let _ = self.session.feed(picture);
         self.stale = true;
         if !self.fits() {
@@ -109,6 +111,19 @@ impl Pane {
             Showing::Whole => self.write(bytes.to_vec()),
             Showing::Nothing | Showing::Clipped => Vec::new(),
         }
+    }
+
+    /// It is so late now, in microseconds.
+    pub fn elapsed(&mut self, now: u64) {
+        let was_held = self.session.is_held();
+        self.session.elapse(now);
+        self.stale |= was_held && !self.session.is_held();
+    }
+
+    /// When there may be another clipped picture without more from the program.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<u64> {
+        self.session.hold_ends().filter(|_| self.showing == Showing::Clipped)
     }
 
     /// The latest clipped picture, if the terminal does not show it already.
@@ -225,6 +240,22 @@ mod tests {
         }
         feed(&mut terminal, &pane.left());
         assert_given_back(terminal, SMALL);
+    }
+
+    #[test]
+    fn an_update_that_is_not_ended_is_shown_in_a_clipped_picture_after_a_while() {
+        let (mut pane, mut terminal) = (Pane::new(SMALL), terminal(SMALL));
+        pane.elapsed(1_000);
+        feed(&mut terminal, &pane.staged(LARGE, false));
+        feed(&mut terminal, &pane.painted(&Screen::new(LARGE, 0).dump(0)));
+        feed(&mut terminal, &pane.output(b"before\x1b[?2026h\rafter"));
+        feed(&mut terminal, &pane.refreshed());
+        assert!(terminal.visible_text().contains("before"));
+        let wake_at = pane.wake_at().expect("it is under way");
+        pane.elapsed(wake_at);
+        feed(&mut terminal, &pane.refreshed());
+        assert!(terminal.visible_text().contains("aftere"));
+        assert_eq!(pane.wake_at(), None);
     }
 
     #[test]

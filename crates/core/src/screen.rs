@@ -1,8 +1,8 @@
 //! Screen: the terminal that a program believes it writes to, as a value. Bytes go in, what is to be seen comes out,
 //! and with it notices: answers to the program's questions, titles, bells, marks. No I/O, no clock; what it becomes
-//! depends on the bytes and sizes alone, not on how they were cut, so live and replayed screens are equal.
+//! depends on the bytes, their times and the sizes alone, not on how they were cut, so live and replayed screens are equal.
 //!
-//! In short: `new(size, scrollback)`, `feed(bytes) -> Vec<Notice>`, `resize(size)`; `view()` is what a person sees,
+//! In short: `new(size, scrollback)`, `elapse(time)`, `feed(bytes) -> Vec<Notice>`, `resize(size)`; `view()` is what a person sees,
 //! `live()` what stands behind it during a synchronized update, both give rows, cells, cursor, text and hash;
 //! `input_modes()`, `title()`, `scrollback()`; `watch()`, `note()`, `look()` and `gone()` tell what changes; `dump()` are the bytes that bring a terminal to this screen,
 //! `clipped()` those for one of another size, `reset_modes()` those that undo what the program set on it; `freeze()` and `thaw()` are the keyframe.
@@ -44,6 +44,8 @@ use self::term::{Hold, Term};
 pub const LONGEST_SIDE: u16 = 1000;
 /// A synchronized update that is not ended after so many bytes is shown nevertheless.
 pub const HOLD_LIMIT: u64 = 1 << 20;
+/// So is one that is not ended after so many microseconds.
+pub const HOLD_TIME: u64 = 500_000;
 
 /// A terminal.
 #[derive(Debug, Clone)]
@@ -67,6 +69,31 @@ impl Screen {
         term.out.fed += bytes.len() as u64;
         term.hold.take_if(|hold| hold.until <= term.out.fed);
         std::mem::take(&mut term.out.notices)
+    }
+
+    /// It is so late now, in microseconds of the clock that the output came by: a synchronized update that was begun too
+    /// long ago is shown, ended or not. Times that go back change nothing.
+    pub fn elapse(&mut self, time: u64) {
+        let now = &mut self.term.out.now;
+        *now = time.max(*now);
+        self.term.hold.take_if(|hold| hold.ends() <= *now);
+    }
+
+    /// How late it was last told to be.
+    #[must_use]
+    pub const fn now(&self) -> u64 {
+        self.term.out.now
+    }
+
+    /// When the synchronized update that is under way is shown, ended or not; none if there is none.
+    #[must_use]
+    pub fn hold_ends(&self) -> Option<u64> {
+        self.term.hold.as_ref().map(|hold| hold.ends())
+    }
+
+    /// Nothing more will come: a synchronized update that is under way is shown.
+    pub fn let_go(&mut self) {
+        self.term.hold = None;
     }
 
     /// Gives it another size. Wrapped lines of the main screen are wrapped anew, the alternate screen is cut.

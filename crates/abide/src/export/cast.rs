@@ -146,7 +146,7 @@ impl Export for Cast {
         let entry = match &step.what {
             What::Begin(_) => return self.begin(step, out),
             What::CaughtUp => return out.flush(),
-            What::Gap(_) => return Ok(()),
+            What::Gap(_) | What::LetGo => return Ok(()),
             What::Entry(entry, _) => entry,
         };
         let micros = self.pace.at(step.at.micros);

@@ -90,13 +90,14 @@ impl Filmed {
 
 impl Export for Filmed {
     fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let entry = match &step.what {
+        let kind = match &step.what {
             What::Begin(_) => return self.begin(step),
             What::CaughtUp | What::Gap(_) => return Ok(()),
-            What::Entry(entry, _) => entry,
+            What::Entry(entry, _) => entry.kind,
+            What::LetGo => Kind::Output,
         };
         let now = self.pace.at(step.at.micros);
-        match entry.kind {
+        match kind {
             Kind::Output | Kind::Errors | Kind::Resize => self.changed = true,
             Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {}
         }

@@ -106,16 +106,17 @@ fn script(out: &mut dyn Write, statement: &str) -> io::Result<()> {
 
 impl Export for Player {
     fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let entry = match &step.what {
+        let (kind, payload) = match &step.what {
             What::Begin(_) => return self.begin(step, out),
             What::CaughtUp | What::Gap(_) => return Ok(()),
-            What::Entry(entry, _) => entry,
+            What::Entry(entry, _) => (entry.kind, entry.payload),
+            What::LetGo => (Kind::Output, &[][..]),
         };
         let now = self.pace.at(step.at.micros);
-        match entry.kind {
+        match kind {
             Kind::Output | Kind::Errors | Kind::Resize => self.changed = true,
             Kind::Mark => {
-                let name = String::from_utf8_lossy(entry.payload);
+                let name = String::from_utf8_lossy(payload);
                 script(out, &format!("M.push({})", json!([now / 1000, name])))?;
             }
             Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Cut => {}

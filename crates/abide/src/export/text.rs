@@ -47,7 +47,7 @@ impl Export for Text {
                 return Ok(());
             }
             What::CaughtUp => return out.flush(),
-            What::Gap(_) => return Ok(()),
+            What::Gap(_) | What::LetGo => return Ok(()),
             What::Entry(entry, _) => entry,
         };
         let Some(scroll) = &mut self.scroll else { return Ok(()) };

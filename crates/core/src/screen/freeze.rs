@@ -19,7 +19,7 @@ use super::title::{Names, Titles};
 use super::{LONGEST_SIDE, Screen, Size};
 
 /// Goes up when the order or meaning of a part changes; other versions are refused, and replayed instead.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 impl Screen {
     /// The keyframe of this screen.
@@ -30,6 +30,7 @@ impl Screen {
         put_number(&mut out, u64::from(term.size.cols));
         put_number(&mut out, u64::from(term.size.rows));
         put_number(&mut out, term.out.fed);
+        put_number(&mut out, term.out.now);
         put_pages(&mut out, &term.pages);
         for cursor in [&term.cursor, &term.saved[0], &term.saved[1]] {
             put_cursor(&mut out, cursor);
@@ -66,7 +67,7 @@ impl Screen {
             return None;
         }
         let size = Size { cols, rows };
-        let fed = reader.number()?;
+        let (fed, now) = (reader.number()?, reader.number()?);
         let pages = take_pages(&mut reader, size)?;
         let cursor = take_cursor(&mut reader, size)?;
         let saved = [take_cursor(&mut reader, size)?, take_cursor(&mut reader, size)?];
@@ -89,7 +90,7 @@ impl Screen {
             extra: None,
             last: take_last(&mut reader)?,
             hold: take_hold(&mut reader, size)?,
-            out: Outbox { fed, notices: Vec::new() },
+            out: Outbox { fed, now, notices: Vec::new() },
             watch: None,
         };
         term.refresh_extra();
@@ -269,6 +270,7 @@ fn put_hold(out: &mut Vec<u8>, hold: Option<&Hold>) {
         put_cursor(out, &hold.cursor);
         out.extend([hold.cursor_visible, hold.alternate].map(u8::from));
         put_number(out, hold.until);
+        put_number(out, hold.since);
     }
 }
 
@@ -279,6 +281,7 @@ fn take_hold(reader: &mut Reader<'_>, size: Size) -> Option<Option<Box<Hold>>> {
     }
     let grid = take_grid(reader, size)?;
     let cursor = take_cursor(reader, size)?;
-    let (cursor_visible, alternate, until) = (reader.flag()?, reader.flag()?, reader.number()?);
-    Some(Some(Box::new(Hold { grid, cursor, cursor_visible, alternate, until })))
+    let (cursor_visible, alternate) = (reader.flag()?, reader.flag()?);
+    let (until, since) = (reader.number()?, reader.number()?);
+    Some(Some(Box::new(Hold { grid, cursor, cursor_visible, alternate, until, since })))
 }

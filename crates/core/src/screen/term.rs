@@ -13,7 +13,7 @@ use super::notice::{Notice, Told};
 use super::palette::Palette;
 use super::title::Titles;
 use super::watch::Watch;
-use super::{HOLD_LIMIT, LONGEST_SIDE, Size};
+use super::{HOLD_LIMIT, HOLD_TIME, LONGEST_SIDE, Size};
 
 /// The two screens of a terminal.
 #[derive(Debug, Clone)]
@@ -45,6 +45,15 @@ pub(crate) struct Hold {
     pub alternate: bool,
     /// The stream's length at which it is let go, whether the program ended it or not.
     pub until: u64,
+    /// When it began.
+    pub since: u64,
+}
+
+impl Hold {
+    /// When it is let go, whether the program ended it or not.
+    pub(crate) const fn ends(&self) -> u64 {
+        self.since.saturating_add(HOLD_TIME)
+    }
 }
 
 /// What leaves the terminal, and where the stream stands.
@@ -52,6 +61,8 @@ pub(crate) struct Hold {
 pub(crate) struct Outbox {
     /// How many bytes came before this feed.
     pub fed: u64,
+    /// How late it is, in microseconds.
+    pub now: u64,
     pub notices: Vec<Notice>,
 }
 
@@ -132,7 +143,7 @@ impl Term {
             extra: self.extra.clone(),
             last: self.last,
             hold: self.hold.clone(),
-            out: Outbox { fed: self.out.fed, notices: Vec::new() },
+            out: Outbox { notices: Vec::new(), ..self.out },
             watch: None,
         }
     }
@@ -305,6 +316,7 @@ impl Term {
                 cursor_visible: self.modes.has(Mode::CursorVisible),
                 alternate: self.pages.alternate,
                 until: now + HOLD_LIMIT,
+                since: self.out.now,
             }));
         }
     }

@@ -179,3 +179,27 @@ fn a_synchronized_update_is_seen_whole_or_not_at_all() {
     feed(&mut forgotten, "\x07".repeat(abide_core::screen::HOLD_LIMIT as usize));
     assert_eq!(forgotten.view().row_text(0), "aftere", "a program that never ends it is shown nevertheless");
 }
+
+#[test]
+fn a_synchronized_update_that_is_not_ended_in_time_is_shown() {
+    let begun = 7_000_000;
+    let mut screen = fed(9, 1, "");
+    screen.elapse(begun);
+    feed(&mut screen, "before\x1b[?2026h\rafter");
+    assert_eq!(screen.hold_ends(), Some(begun + abide_core::screen::HOLD_TIME));
+    screen.elapse(begun + abide_core::screen::HOLD_TIME - 1);
+    // One that goes on is no new one.
+    feed(&mut screen, "\x1b[?2026h");
+    assert_eq!(screen.view().row_text(0), "before");
+    let mut thawed = Screen::thaw(&screen.freeze()).expect("it was frozen");
+    for screen in [&mut screen, &mut thawed] {
+        screen.elapse(0);
+        assert!(screen.is_held(), "time does not go back");
+        screen.elapse(begun + abide_core::screen::HOLD_TIME);
+        assert_eq!((screen.view().row_text(0), screen.hold_ends()), ("aftere".into(), None));
+        feed(screen, "\x1b[?2026h\rlater!");
+        assert_eq!(screen.view().row_text(0), "aftere", "the next one is one");
+        screen.let_go();
+        assert_eq!(screen.view().row_text(0), "later!");
+    }
+}

@@ -235,7 +235,9 @@ impl Attached {
                 self.terminal.terminal.interest(),
             ];
             let now = clock::now().boot;
-            let timeout = self.watch.wake_at().map(|at| at.saturating_sub(now));
+            let shown_at = self.terminal.pane.wake_at().map(|at| at.div_ceil(1000));
+            let wake_at = [self.watch.wake_at(), shown_at].into_iter().flatten().min();
+            let timeout = wake_at.map(|at| at.saturating_sub(now));
             let ready = poll::wait(&interests, timeout);
             if let Some(number) = self.heed_signals() {
                 return Ok(Left::Signalled(number));
@@ -250,6 +252,7 @@ impl Attached {
             }
             let late = self.watch.woke(clock::now().boot);
             let _ = self.client.input(&late);
+            self.terminal.pane.elapsed(clock::boot_micros());
             self.terminal.show(Pane::refreshed);
             if self.terminal.terminal.write().is_err() {
                 // The terminal is gone; the kernel says so too, if it was ours.
@@ -285,6 +288,7 @@ impl Attached {
 
     fn take(&mut self, heard: Vec<ToClient>) -> bool {
         let mut over = false;
+        self.terminal.pane.elapsed(clock::boot_micros());
         for message in heard {
             match message {
                 ToClient::Stage { size, drives } => self.terminal.show(|pane| pane.staged(size, drives)),

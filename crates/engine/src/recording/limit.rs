@@ -161,6 +161,19 @@ impl Limit {
         admitted.then_some(whole)
     }
 
+    /// Whether so late a time is still within it, where nothing came in between.
+    pub(super) fn admits_time(self, time: u64) -> bool {
+        self.time().is_none_or(|until| time <= until)
+    }
+
+    /// The last time that still counts, if it is given as one.
+    pub(super) const fn time(self) -> Option<u64> {
+        match self {
+            Self::Time { until, .. } => Some(until),
+            Self::Start | Self::Position(_) | Self::Entry(_) | Self::None => None,
+        }
+    }
+
     pub(super) const fn admits_keyframe(self, head: &Head) -> bool {
         match self {
             Self::Start => false,

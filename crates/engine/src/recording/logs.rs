@@ -35,6 +35,7 @@ pub(crate) fn logs(
             What::Begin(gaps) => gaps.iter().all(|gap| shown(missing(gap))),
             What::CaughtUp => shown(Shown::CaughtUp),
             What::Gap(gap) => shown(missing(&gap)),
+            What::LetGo => true,
             What::Entry(entry, _) => match entry.kind {
                 Kind::Output | Kind::Errors => {
                     let errors = entry.kind == Kind::Errors;

@@ -43,6 +43,8 @@ pub enum What<'a> {
     /// output of an entry has the part that is in it.
     Entry(Entry<'a>, &'a [Notice]),
     Gap(Gap),
+    /// A synchronized update was not ended in time: what it drew so far is shown nevertheless.
+    LetGo,
     /// All that was there when the question came has been given; what follows is new.
     CaughtUp,
 }
@@ -84,6 +86,7 @@ pub struct Replay<'a> {
 enum Taken {
     Entry,
     Gap(Gap),
+    LetGo,
     /// The next entry is behind the limit.
     Beyond,
     /// There is nothing more to read for now.
@@ -215,7 +218,11 @@ impl<'a> Replay<'a> {
         let told = (self.tail.session(), self.tail.status());
         let stepped = stepped.map_err(|error| failed(told, &error))?;
         let until = if self.given { self.reader.time_behind() } else { self.reader.time_ahead() };
-        let until = until.map(|time| self.clock.micros(time));
+        if until.is_none() && self.tail.has_ended() {
+            self.replayed.screen.let_go();
+        }
+        let held = self.replayed.screen.hold_ends().unwrap_or(u64::MAX);
+        let until = until.map(|time| self.clock.micros(time.min(held)));
         let what = match stepped {
             Stepped::Begun if self.to.is_before(self.from, &self.replayed) => return Err(self.reversed()),
             Stepped::Begun => What::Begin(&self.gaps),
@@ -228,6 +235,7 @@ impl<'a> Replay<'a> {
                 Ok(_) | Err(_) => return Ok(None),
             },
             Stepped::Gap(gap) => What::Gap(gap),
+            Stepped::LetGo => What::LetGo,
             Stepped::CaughtUp => What::CaughtUp,
             Stepped::Short => return Err(self.too_short()),
             Stepped::End => return Ok(None),
@@ -242,7 +250,8 @@ impl<'a> Replay<'a> {
         let kept = std::mem::replace(&mut self.keeps_screen, true);
         loop {
             match self.take(self.from)? {
-                Taken::Entry => {}
+                Taken::Entry => self.asked = None,
+                Taken::LetGo => {}
                 Taken::Gap(gap) => self.gaps.push(gap),
                 Taken::Beyond => {
                     // The screen stood so from the last entry to the next: then is when it was asked for.
@@ -253,7 +262,10 @@ impl<'a> Replay<'a> {
                 }
                 Taken::Nothing => match self.tail.more(&mut self.reader) {
                     Some(_) => {}
-                    None if self.from.is_reached(&self.replayed) => break,
+                    None if self.from.is_reached(&self.replayed) => {
+                        self.stand_until_now();
+                        break;
+                    }
                     None => return Ok(Stepped::Short),
                 },
             }
@@ -270,11 +282,13 @@ impl<'a> Replay<'a> {
         loop {
             match self.take(self.to)? {
                 Taken::Entry => return Ok(Stepped::Entry),
+                Taken::LetGo => return Ok(Stepped::LetGo),
                 Taken::Gap(gap) => return Ok(Stepped::Gap(gap)),
                 Taken::Beyond => return Ok(Stepped::End),
                 Taken::Nothing => match self.tail.more(&mut self.reader) {
                     Some(News::CaughtUp) => return Ok(Stepped::CaughtUp),
                     Some(News::Perhaps) => {}
+                    None if self.keeps_screen && self.stand_until_now() => return Ok(Stepped::LetGo),
                     None => return Ok(Stepped::End),
                 },
             }
@@ -288,6 +302,9 @@ impl<'a> Replay<'a> {
             self.piece = 0..0;
         }
         loop {
+            if self.lets_go(limit)? {
+                return Ok(Taken::LetGo);
+            }
             let Some(found) = self.reader.peek()? else {
                 return Ok(self.last_gap().map_or(Taken::Nothing, Taken::Gap));
             };
@@ -343,6 +360,36 @@ impl<'a> Replay<'a> {
                 | Kind::Mark => Taken::Entry,
             });
         }
+    }
+
+    /// Whether a synchronized update, which was not ended in time, is shown before the next entry comes.
+    fn lets_go(&mut self, limit: Limit) -> io::Result<bool> {
+        let Some(ends) = self.replayed.screen.hold_ends().filter(|_| self.keeps_screen) else {
+            return Ok(false);
+        };
+        self.reader.peek()?;
+        let is_due = self.piece.end == 0 && self.reader.time_ahead().is_some_and(|next| ends <= next);
+        if !is_due || !limit.admits_time(ends) {
+            return Ok(false);
+        }
+        self.replayed.screen.elapse(ends);
+        self.asked = Some(ends);
+        Ok(true)
+    }
+
+    /// The last screen stands until the instant that was asked for, or until now; that of a session that is over for good.
+    /// True if that shows what an update held back.
+    fn stand_until_now(&mut self) -> bool {
+        let screen = &mut self.replayed.screen;
+        let was_held = screen.is_held();
+        if self.tail.has_ended() {
+            screen.let_go();
+        } else {
+            let limit = if self.begun { self.to } else { self.from };
+            let now = clock::boot_micros();
+            screen.elapse(limit.time().map_or(now, |asked| asked.min(now)));
+        }
+        was_held && !screen.is_held()
     }
 
     /// What is missing at the end, once all of it was read.
@@ -410,6 +457,7 @@ enum Stepped {
     Begun,
     Entry,
     Gap(Gap),
+    LetGo,
     CaughtUp,
     /// The recording ends before the span begins.
     Short,

@@ -57,6 +57,7 @@ impl Replayed {
     #[must_use = "notices hold the answers that the program waits for"]
     pub(crate) fn take(&mut self, entry: &Entry<'_>) -> Vec<Notice> {
         self.pass(entry);
+        self.screen.elapse(entry.time);
         match entry.kind {
             Kind::Start => {
                 self.start(body_from_line::<Start>(entry.payload).ok().and_then(|start| start.size));

@@ -70,7 +70,7 @@ pub(crate) fn replayed(
     let (instant, gaps) = match replay.next()? {
         Some(step) => match step.what {
             What::Begin(gaps) => (step.at, gaps.to_vec()),
-            What::Entry(..) | What::Gap(_) | What::CaughtUp => (step.at, Vec::new()),
+            What::Entry(..) | What::Gap(_) | What::LetGo | What::CaughtUp => (step.at, Vec::new()),
         },
         None => (Instant::default(), Vec::new()),
     };
@@ -100,7 +100,9 @@ fn ask(dir: SessionDir) -> Option<Snapshot> {
             | ToClient::Refused { .. } => None,
         });
         if let Some((position, frozen)) = answer {
-            let screen = Screen::thaw(&frozen)?;
+            let mut screen = Screen::thaw(&frozen)?;
+            // It is the screen of now, not that of when the last output came.
+            screen.elapse(clock::boot_micros());
             let (instant, gaps) = (None, Vec::new());
             return Some(Snapshot { screen, position, instant, source: Source::Live, gaps });
         }

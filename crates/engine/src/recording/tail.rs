@@ -28,6 +28,8 @@ pub(super) struct Tail<'a> {
     /// Where the session stood when it was asked about.
     status: Status,
     growth: Growth,
+    /// Nobody writes any more.
+    ended: bool,
     bell: Option<Bell>,
     /// What ends the waiting, and whether it did.
     pub(super) signals: Option<&'a Signals>,
@@ -67,16 +69,9 @@ impl<'a> Tail<'a> {
         let written = session.seen.guard.is_alive() || session.seen.host.is_alive();
         let torn = session.is_over() || !written;
         let growth = if follow { Growth::Growing { caught_up: false } } else { Growth::Ended { torn } };
-        Ok(Self {
-            truth,
-            home,
-            id,
-            status: session.verdict.status,
-            growth,
-            bell,
-            signals: None,
-            signalled: None,
-        })
+        let ended = torn && !follow;
+        let status = session.verdict.status;
+        Ok(Self { truth, home, id, status, growth, ended, bell, signals: None, signalled: None })
     }
 
     pub(super) const fn status(&self) -> Status {
@@ -85,6 +80,11 @@ impl<'a> Tail<'a> {
 
     pub(super) const fn session(&self) -> &SessionId {
         &self.id
+    }
+
+    /// Nobody writes any more, whether all was read or not.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// Nothing is left to read, and nothing will come.
@@ -120,6 +120,7 @@ impl<'a> Tail<'a> {
             // Asked before reading: what was written before the end is read after it.
             Growth::Growing { caught_up: true } if self.truth.of(self.home, &self.id).is_over() => {
                 self.growth = Growth::Ended { torn: true };
+                self.ended = true;
             }
             Growth::Growing { caught_up: true } => {
                 if let Some(bell) = &mut self.bell {

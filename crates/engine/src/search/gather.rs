@@ -7,6 +7,8 @@ use abide_core::screen::Screen;
 use abide_core::search::harvest::{Harvest, pieces};
 use abide_core::search::{Lines, Place, Point};
 
+use abide_sys::clock::boot_micros;
+
 use super::index::Index;
 use crate::recording::file::RecordingFile;
 use crate::recording::limit::{Clock, read_start};
@@ -41,6 +43,8 @@ pub(super) fn gather(
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<()> {
     let recording = dir.recording()?;
+    // Asked before it is known how much there is: what comes later is later than this.
+    let now = boot_micros();
     let length = recording.length()?;
     let over = session.is_over();
     let mut gathering = match Gathering::resume(index, &recording, session) {
@@ -78,8 +82,11 @@ pub(super) fn gather(
             index.tell(dir);
         }
     }
+    gathering.stand_until(now, over);
     gathering.keep(&mut index.point, &reader, over);
-    index.point.read_to = length;
+    // What is held back comes to be seen without another entry, so there is more to look at.
+    let held = gathering.replayed.screen.is_held();
+    index.point.read_to = if held { 0 } else { length };
     progress(length);
     index.tell(dir);
     Ok(())
@@ -116,6 +123,7 @@ impl Gathering {
     fn take(&mut self, entry: &Entry<'_>) {
         let Self { replayed, harvest, lines, clock } = self;
         let micros = clock.micros(entry.time);
+        elapse((replayed, harvest, lines), *clock, entry.time);
         harvest.before(entry.kind, micros, &mut replayed.screen, lines);
         replayed.entries += 1;
         match entry.kind {
@@ -139,6 +147,16 @@ impl Gathering {
         }
     }
 
+    /// All was read that is there now: the last screen stands until now, and that of a session that is over for good.
+    fn stand_until(&mut self, now: u64, over: bool) {
+        let Self { replayed, harvest, lines, clock } = self;
+        elapse((replayed, harvest, lines), *clock, now);
+        if over && replayed.screen.is_held() {
+            replayed.screen.let_go();
+            harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
+        }
+    }
+
     /// Keeps what the next one needs to go on.
     fn keep(&mut self, point: &mut Point, reader: &Reader, over: bool) {
         let Self { replayed, harvest, lines, clock } = self;
@@ -153,4 +171,14 @@ impl Gathering {
         point.harvest = harvest.keep();
         (point.text, point.rest) = lines.columns();
     }
+}
+
+/// Lets the time pass. What a synchronized update that was not ended in time held back is seen when it is let go.
+fn elapse((replayed, harvest, lines): (&mut Replayed, &mut Harvest, &mut Lines), clock: Clock, time: u64) {
+    let Some(ends) = replayed.screen.hold_ends().filter(|ends| *ends <= time) else {
+        return;
+    };
+    harvest.before(Kind::Output, clock.micros(ends), &mut replayed.screen, lines);
+    replayed.screen.elapse(ends);
+    harvest.after(clock.instant(replayed, ends), &mut replayed.screen, lines);
 }

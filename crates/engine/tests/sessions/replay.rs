@@ -51,6 +51,7 @@ impl Recorded {
                 }
                 What::Entry(entry, _) => format!("{:?}", entry.kind),
                 What::Gap(gap) => format!("{gap:?}"),
+                What::LetGo => format!("let go at {}", step.at.micros),
                 What::CaughtUp => "caught up".to_owned(),
             };
             steps.push(format!("#{} {what} -> {}", step.at.entry, step.screen.view().row_text(0)));
@@ -176,4 +177,48 @@ fn where_the_first_entry_is_damaged_the_evidence_says_what_it_would_have_said() 
     assert_eq!(seen.screen.size().cols, 80, "as it was launched");
     assert_eq!(seen.gaps.len(), 1);
     assert!(matches!(seen.gaps[0], Gap::Damage { offset: 0, .. }));
+}
+
+#[test]
+fn an_update_that_is_never_ended_hides_nothing_for_long_and_nothing_at_the_end() {
+    let tape = Tape::new(30, 4)
+        .at(1_000_000)
+        .output("one\x1b[?2026h")
+        .at(2_000_000)
+        .output(" two")
+        .at(2_100_000)
+        .output("\x1b[?2026h three")
+        .at(3_000_000)
+        .output(" four\x1b[?2026h")
+        .at(3_010_000)
+        .output(" five");
+    let recorded = Recorded::new(&tape);
+    for (at, row) in [
+        (At::Since(1_400_000), "one"),
+        (At::Since(2_050_000), "one two"),
+        (At::Since(2_599_999), "one two"),
+        (At::Since(2_600_000), "one two three"),
+        // The last instant of it counts, which is that of the next entry.
+        (At::Entry(4), "one two three"),
+        (At::Entry(5), "one two three four"),
+        (At::Position(29), "one two three"),
+        (At::Position(42), "one two three four"),
+        (At::Since(u64::MAX), "one two three four five"),
+    ] {
+        assert_eq!(recorded.row(at.clone()), row, "{at:?}");
+    }
+    let steps = recorded.steps(Some(At::Since(1_000_000)), None);
+    let shown: Vec<&str> = steps.iter().map(String::as_str).collect();
+    assert_eq!(
+        shown,
+        [
+            "#2 begin 0 -> one",
+            "#2 let go at 1500000 -> one",
+            "#3 output \" two\" -> one two",
+            "#4 output \"\\u{1b}[?2026h three\" -> one two",
+            "#4 let go at 2600000 -> one two three",
+            "#5 output \" four\\u{1b}[?2026h\" -> one two three four",
+            "#6 output \" five\" -> one two three four five",
+        ]
+    );
 }

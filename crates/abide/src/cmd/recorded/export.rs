@@ -154,7 +154,7 @@ impl Verb for Args {
                     gaps.extend_from_slice(missing);
                 }
                 What::Gap(gap) => gaps.push(gap.clone()),
-                What::Entry(..) | What::CaughtUp => {}
+                What::Entry(..) | What::LetGo | What::CaughtUp => {}
             }
             ends[1] = step.at;
             let taken = export.take(&step, &mut file);
@@ -326,7 +326,7 @@ fn largest(sessions: &Sessions, session: &Session, span: &Span) -> Result<Size, 
         let size = match step.what {
             What::Begin(_) => Some(step.screen.size()),
             What::Entry(entry, _) if entry.kind == Kind::Resize => parse_resize(entry.payload),
-            What::Entry(..) | What::Gap(_) | What::CaughtUp => None,
+            What::Entry(..) | What::Gap(_) | What::LetGo | What::CaughtUp => None,
         };
         if let Some(Size { cols, rows }) = size {
             largest = Size { cols: largest.cols.max(cols), rows: largest.rows.max(rows) };

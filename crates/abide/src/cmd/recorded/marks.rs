@@ -90,7 +90,7 @@ impl Verb for Args {
                     });
                 }
                 What::Gap(missing) => front.output.warn(&gap::says(&missing), None),
-                What::Entry(..) | What::Begin(_) | What::CaughtUp => {}
+                What::Entry(..) | What::Begin(_) | What::LetGo | What::CaughtUp => {}
             }
         }
         over.extend(commands.finish());

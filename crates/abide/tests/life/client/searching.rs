@@ -72,3 +72,35 @@ fn a_packed_recording_needs_no_new_index() {
     std::fs::remove_file(&index).expect("it is ours");
     assert_eq!(found(&world, &["words"]), ["packed words"], "and is made of a packed one");
 }
+
+#[test]
+fn an_update_that_is_never_ended_hides_nothing_from_looks_and_searches_live_or_not() {
+    let world = World::new();
+    let script = "echo one; printf '\\033[?2026h'; read go < \"$0\"; echo panic: first; read go < \"$1\"; \
+        printf '\\033[?2026h'; echo panic: last";
+    let paths = ["gate", "end"].map(|name| world.beside(name));
+    let [gate, end] = paths.each_ref().map(|path| Gate::new(path));
+    let life = world.observe(world.launch(&[], &["sh", "-c", script, &paths[0], &paths[1]]));
+    let look = |options: &[&str]| {
+        let seen = data(&world.abide.run(&[&["snapshot", "--json"], options, &[&life.id]].concat()));
+        seen["lines"].to_string()
+    };
+    life.until_shown("one");
+    gate.open();
+    life.until_shown("panic: first");
+    // Time goes on without the program: the host's screen, that of its recording and the search agree.
+    until("the live screen shows it", || look(&[]).contains("panic: first"));
+    assert!(look(&["--at", "+1000000s"]).contains("panic: first"), "as it is now");
+    assert_eq!(found(&world, &["panic"]), ["panic: first"]);
+    end.open();
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    assert!(look(&[]).contains("panic: last"));
+    assert_eq!(found(&world, &["panic"]), ["panic: last", "panic: first"]);
+    let answer = data(&world.abide.run(&["search", "--json", "panic"]));
+    for hit in answer["hits"].as_array().expect("hits") {
+        let line = hit["line"].as_str().expect("a line");
+        for at in [hit["at"].as_str().expect("a time").to_owned(), format!("seq:{}", hit["seq"])] {
+            assert!(look(&["--at", &at]).contains(line), "{line} at {at}");
+        }
+    }
+}
