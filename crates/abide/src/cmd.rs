@@ -47,7 +47,6 @@ use crate::config::Config;
 use crate::config::form::Colours;
 use crate::config::key::Key;
 use crate::output::Output;
-use crate::show::recorded::gap;
 
 /// What a command that passes on a program's code exits with when there is none.
 pub(crate) const NO_CODE: u8 = 125;
@@ -149,7 +148,7 @@ impl Front {
             self.output.warn(instead, None);
         }
         for gap in &snapshot.gaps {
-            self.output.warn(&gap::says(gap), None);
+            self.output.warn(&gap.says(), None);
         }
         Ok(snapshot)
     }

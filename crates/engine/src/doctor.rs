@@ -3,6 +3,7 @@
 //! keyframes anew.
 
 mod makeable;
+mod recordings;
 
 use std::path::Path;
 
@@ -53,18 +54,29 @@ impl Health {
     }
 }
 
-/// Looks at everything; with `fix`, mends what is safe to mend.
+/// How to look.
+#[expect(missing_debug_implementations, reason = "whoever is told cannot be shown")]
+pub struct Examining<'a> {
+    /// Mend what is safe to mend.
+    pub fix: bool,
+    /// Read every recording whole, however long that takes.
+    pub thorough: bool,
+    /// Is told how much of the recordings has been read, and how much will be.
+    pub progress: &'a dyn Fn(u64, u64),
+}
+
+/// Looks at everything.
 ///
 /// # Errors
 /// If the home cannot be listed.
-pub fn examine(home: &Path, fix: bool) -> Result<Vec<Check>, Failure> {
+pub fn examine(home: &Path, how: &Examining<'_>) -> Result<Vec<Check>, Failure> {
     let opened = Sessions::open(home);
     let truth = Truth::new();
     let mut checks = vec![usable(&opened), machine(&truth), boot(&truth), identity(&truth)];
     checks.extend([cgroup(), logout()]);
     if let Ok(sessions) = &opened {
-        checks.extend(each_session(sessions, fix)?);
-        checks.extend(leftovers(sessions, fix)?);
+        checks.extend(each_session(sessions, how)?);
+        checks.extend(leftovers(sessions, how.fix)?);
     }
     Ok(checks)
 }
@@ -173,8 +185,9 @@ fn empty_cgroup(session: &Session, fix: bool) -> Option<Check> {
     Some(check.about(&session.id))
 }
 
-fn each_session(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
+fn each_session(sessions: &Sessions, how: &Examining<'_>) -> Result<Vec<Check>, Failure> {
     let all = sessions.list()?;
+    let fix = how.fix;
     let mut checks = vec![good("sessions", format!("{} found", all.len()))];
     for session in &all {
         checks.extend(damage(session));
@@ -189,6 +202,7 @@ fn each_session(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
             checks.push(half_removed(sessions, session, fix));
         }
     }
+    checks.extend(recordings::check(sessions, &all, how));
     Ok(checks)
 }
 

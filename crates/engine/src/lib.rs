@@ -412,6 +412,12 @@ impl Sessions {
         Some(Recording { path: home.session_path(id.as_str()).join(name), bytes })
     }
 
+    /// Whether all that the session showed is in that file; none if that is not known.
+    #[must_use]
+    pub fn is_complete(&self, session: &Session) -> Option<bool> {
+        recording::whole::is_complete(&self.home.as_ref()?.session(&session.id).ok()?, session)
+    }
+
     /// What the session's host says of it; none unless that host is alive.
     #[must_use]
     pub fn view(&self, session: &Session) -> Option<View> {

@@ -1,5 +1,6 @@
 //! Reading a recording: as it grows, entry by entry, with whatever is damaged located and passed over.
 
+pub(crate) mod damage;
 pub(crate) mod file;
 pub(crate) mod keyframes;
 pub(crate) mod limit;
@@ -9,6 +10,7 @@ pub(crate) mod replay;
 pub(crate) mod replayed;
 pub(crate) mod snapshot;
 mod tail;
+pub(crate) mod whole;
 
 use std::fs::File;
 use std::io;

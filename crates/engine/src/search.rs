@@ -11,10 +11,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use abide_core::id::SessionId;
+use abide_core::search::Point;
 use abide_sys::{clock, poll};
 
 pub use hits::{Hit, Wanted};
 
+use crate::recording::whole::{self, Due};
 use crate::store::{Home, SessionDir};
 use crate::truth::Session;
 use index::Index;
@@ -34,6 +36,8 @@ pub struct Found {
     pub behind: Vec<SessionId>,
     /// Sessions whose recordings cannot be read, and why.
     pub unread: Vec<(SessionId, String)>,
+    /// Sessions whose recordings have gaps, where nothing can be found, and what they are.
+    pub gaps: Vec<(SessionId, String)>,
     /// Why what was taken in could not be kept for the next time.
     pub unkept: Option<String>,
 }
@@ -58,6 +62,7 @@ enum Came {
 struct Searched {
     hits: Vec<Hit>,
     more: bool,
+    gaps: Option<String>,
     unkept: Option<io::Error>,
 }
 
@@ -99,7 +104,7 @@ pub(crate) fn search(
 
 impl Found {
     fn add(&mut self, home: &Home, session: &Session, wanted: &Wanted, came: Came) {
-        let Searched { hits, more, unkept } = match came {
+        let Searched { hits, more, gaps, unkept } = match came {
             Came::Done(searched) => searched,
             Came::Unread(error) => {
                 self.unread.push((session.id.clone(), error.to_string()));
@@ -110,6 +115,7 @@ impl Found {
                 search_as_it_is(home, session, wanted)
             }
         };
+        self.gaps.extend(gaps.map(|gaps| (session.id.clone(), gaps)));
         self.hits.extend(hits);
         self.more |= more;
         self.unkept = self.unkept.take().or(unkept.map(|error| error.to_string()));
@@ -117,15 +123,31 @@ impl Found {
 }
 
 /// A session's directory and how long its recording is; none if there is no recording, or no session any more.
-fn open(home: &Home, session: &Session) -> Option<(SessionDir, u64)> {
-    let dir = home.session(&session.id).ok()?;
-    let length = dir.recording().ok()?.length().ok()?;
-    Some((dir, length))
+fn open(home: &Home, session: &Session) -> io::Result<Option<(SessionDir, u64)>> {
+    let Ok(dir) = home.session(&session.id) else {
+        return Ok(None);
+    };
+    match dir.recording().and_then(|recording| recording.length()) {
+        Ok(length) => Ok(Some((dir, length))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !whole::is_expected(session) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What cannot be found, because it is missing in the recording.
+fn gaps(index: &Index, session: &Session) -> Option<String> {
+    let Point { gaps, place, .. } = &index.point;
+    let places = (*gaps > 0).then(|| format!("the recording has gaps in {gaps} place(s)"));
+    let mut due = Due::of(session);
+    let position = place.position;
+    let end = if session.is_over() { due.missing_at(position) } else { due.cut_at(position) };
+    let told: Vec<String> = places.into_iter().chain(end.map(|end| end.says())).collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// How much of a recording its index lacks.
 fn lacks(home: &Home, session: &Session) -> u64 {
-    open(home, session).map_or(0, |(dir, length)| match index::reach(&dir) {
+    open(home, session).ok().flatten().map_or(0, |(dir, length)| match index::reach(&dir) {
         Some((read_to, _)) if read_to == length => 0,
         Some((_, offset)) => length.saturating_sub(offset),
         None => length,
@@ -133,8 +155,10 @@ fn lacks(home: &Home, session: &Session) -> u64 {
 }
 
 fn search_one(home: &Home, session: &Session, wanted: &Wanted, told: &dyn Fn(u64)) -> Came {
-    let Some((dir, length)) = open(home, session) else {
-        return Came::Done(Searched::default());
+    let (dir, length) = match open(home, session) {
+        Ok(Some(open)) => open,
+        Ok(None) => return Came::Done(Searched::default()),
+        Err(error) => return Came::Unread(error),
     };
     let mut index = Index::open(&dir);
     let is_current = index.is_current(length, session.is_over());
@@ -151,16 +175,19 @@ fn search_one(home: &Home, session: &Session, wanted: &Wanted, told: &dyn Fn(u64
         hits = hits::of(&index, &session.id, wanted);
     }
     match hits {
-        Ok((hits, more)) => Came::Done(Searched { hits, more, unkept: index.unkept() }),
+        Ok((hits, more)) => {
+            let gaps = gaps(&index, session);
+            Came::Done(Searched { hits, more, gaps, unkept: index.unkept() })
+        }
         Err(error) => Came::Unread(error),
     }
 }
 
 /// Searches what there is of an index.
 fn search_as_it_is(home: &Home, session: &Session, wanted: &Wanted) -> Searched {
-    let index = open(home, session).map(|(dir, _)| Index::open(&dir));
+    let index = open(home, session).ok().flatten().map(|(dir, _)| Index::open(&dir));
     let hits = index.and_then(|index| hits::of(&index, &session.id, wanted).ok());
-    hits.map_or_else(Searched::default, |(hits, more)| Searched { hits, more, unkept: None })
+    hits.map_or_else(Searched::default, |(hits, more)| Searched { hits, more, ..Searched::default() })
 }
 
 /// Takes in what the index lacks, and says if that could not be done.

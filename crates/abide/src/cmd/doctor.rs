@@ -1,9 +1,11 @@
 //! `abide doctor`: what is wrong with this machine, this home and its sessions, and what to do about it.
 
 use abide_core::failure::{Code, Failure};
+use abide_engine::doctor::{self, Examining};
 
 use super::{Faulty, Front, Verb};
-use crate::show::doctor::{self, DoctorView};
+use crate::show::doctor::{DoctorView, put};
+use crate::show::meter::Meter;
 
 const EXAMPLES: &str = "Examples:
   abide doctor          look at everything, change nothing
@@ -18,6 +20,9 @@ pub(crate) struct Args {
     /// cgroups included; make keyframes anew that are missing or damaged
     #[arg(long)]
     fix: bool,
+    /// Read every recording whole, also beyond the 4 GiB that are read otherwise, the shortest first
+    #[arg(long)]
+    thorough: bool,
 }
 
 impl Verb for Args {
@@ -28,12 +33,16 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let mut checks = abide_engine::doctor::examine(&front.home()?, self.fix)?;
+        let meter = Meter::new(!front.output.is_json(), "reading recordings");
+        let progress = |done, all| meter.tell(done, all);
+        let how = Examining { fix: self.fix, thorough: self.thorough, progress: &progress };
+        let mut checks = doctor::examine(&front.home()?, &how)?;
+        meter.clear();
         for fix in checks.iter_mut().filter_map(|check| check.fix.as_mut()) {
             *fix = front.output.hinted(fix);
         }
         let data = DoctorView::new(&checks);
-        front.output.show(&data, |page| doctor::put(page, &checks))?;
+        front.output.show(&data, |page| put(page, &checks))?;
         Ok(if data.healthy { 0 } else { Code::Unhealthy.kind().exit_code() })
     }
 }

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use super::{Faulty, Front, OneOf, Verb};
 use crate::show::page::{Page, Tone};
-use crate::show::recorded::gap;
 use crate::show::time::Time;
 use crate::when;
 
@@ -51,7 +50,7 @@ pub(crate) struct Args {
 #[schemars(rename = "LogLine")]
 pub(crate) struct LineView<'a> {
     at: Option<Time>,
-    #[schemars(extend("enum" = ["output", "errors", "damage", "cut"]))]
+    #[schemars(extend("enum" = ["output", "errors", "damage", "cut", "missing"]))]
     kind: &'static str,
     text: &'a str,
 }
@@ -124,11 +123,12 @@ impl Lines<'_> {
                 texts.into_iter().for_each(|text| self.add(Line { wall: Some(wall), kind, text }));
             }
             Shown::Damage { offset, length } => {
-                self.interrupt("damage", gap::says(&Gap::Damage { offset, length }));
+                self.interrupt("damage", Gap::Damage { offset, length }.says());
             }
             Shown::Cut(why) => {
                 self.interrupt("cut", format!("the recording was cut here: {why}"));
             }
+            Shown::Missing(bytes) => self.interrupt("missing", Gap::Missing(bytes).says()),
             Shown::CaughtUp => self.let_go_of_tail(),
         }
         self.failure.is_none() && self.front.output.has_reader()
@@ -156,7 +156,7 @@ impl Lines<'_> {
         let view = LineView { at: line.wall.map(Time), kind: line.kind, text: &line.text };
         let write = |page: &mut Page| {
             match line.kind {
-                "damage" | "cut" => page.put(Tone::Warn, &line.text).end(),
+                "damage" | "cut" | "missing" => page.put(Tone::Warn, &line.text).end(),
                 _ => page.printed(&line.text).end(),
             };
         };

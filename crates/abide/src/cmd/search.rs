@@ -155,6 +155,9 @@ fn warn(front: &mut Front, found: &Found) {
             format!("another search takes in session {id} at this moment; its latest lines may be missing");
         front.output.warn(&text, None);
     }
+    for (id, what) in &found.gaps {
+        front.output.warn(&format!("session {id} is not searched whole: {what}"), None);
+    }
     for (id, why) in &found.unread {
         front.output.warn(&format!("the recording of session {id} cannot be read: {why}"), None);
     }

@@ -126,7 +126,7 @@ fn traces(lines: &mut Lines, view: &SessionView<'_>) {
     }
     let recording = &view.recording;
     if let (Some(path), Some(bytes)) = (&recording.path, recording.bytes) {
-        let cut = if recording.complete == Some(false) { ", cut" } else { "" };
+        let cut = if recording.complete == Some(false) { ", not complete" } else { "" };
         lines.add("recording", &format!("{path} ({}{cut})", size(bytes)));
     }
 }

@@ -28,6 +28,16 @@ pub(crate) struct FoundView {
     more: bool,
     /// Sessions whose latest lines may be missing, because another search takes them in at this moment.
     behind: Vec<String>,
+    /// Sessions whose recordings are not whole, or cannot be read: what is missing there is not found.
+    incomplete: Vec<IncompleteView>,
+}
+
+/// A session that could not be searched whole.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Incomplete")]
+struct IncompleteView {
+    session: String,
+    why: String,
 }
 
 /// A distinct line of a session.
@@ -100,8 +110,12 @@ impl HitView {
 
 impl FoundView {
     pub(crate) fn new(query: String, found: Found, sessions: &[Session]) -> Self {
+        let incomplete = found.gaps.iter().chain(&found.unread);
+        let incomplete =
+            incomplete.map(|(id, why)| IncompleteView { session: id.to_string(), why: why.clone() });
         Self {
             query,
+            incomplete: incomplete.collect(),
             hits: found.hits.into_iter().map(|hit| HitView::new(hit, sessions)).collect(),
             more: found.more,
             behind: found.behind.iter().map(ToString::to_string).collect(),

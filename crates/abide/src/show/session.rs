@@ -170,7 +170,8 @@ pub(crate) struct ScreenView {
 pub(crate) struct RecordingView {
     pub(crate) path: Option<String>,
     pub(crate) bytes: Option<u64>,
-    /// False if it was cut, null if that is not known.
+    /// False if it was cut, is gone or does not end with the last output that is in the evidence; null if that is not
+    /// known (yet). Damage in its middle is not looked for here: `abide doctor` reads recordings whole.
     pub(crate) complete: Option<bool>,
 }
 
@@ -229,11 +230,7 @@ impl<'a> SessionView<'a> {
             recording: RecordingView {
                 bytes: recording.as_ref().map(|recording| recording.bytes),
                 path: recording.map(|recording| recording.path.display().to_string()),
-                complete: match (&evidence.record.cut, evidence.record.drained) {
-                    (Some(_), _) => Some(false),
-                    (None, true) => Some(true),
-                    (None, false) => None,
-                },
+                complete: sessions.is_complete(session),
             },
             resources: ended.and_then(|told| told.body.resources).map(ResourcesView::new),
             survivors: sessions.survivors(session).iter().map(SurvivorView::new).collect(),

@@ -2,6 +2,7 @@
 //! after a crash.
 
 mod exported;
+mod honest;
 mod instants;
 mod keeping;
 mod pictured;

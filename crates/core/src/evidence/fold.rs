@@ -70,9 +70,10 @@ pub struct Work {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
     pub facts: u64,
+    /// The latest.
     pub cut: Option<Told<Cut>>,
-    /// All that the terminal held was put on record.
-    pub drained: bool,
+    /// All that the terminal held was put on record, or told to be cut: so many bytes of output.
+    pub drained: Option<u64>,
     /// The latest fact of anyone but a sealer: the last sign of life.
     pub last: Option<Told<String>>,
     pub damage: Vec<Damage>,
@@ -220,8 +221,8 @@ impl Evidence {
                 self.work.turn_closed |= current;
             }
             Body::Attention(body) => latest!(self.work.attention, body),
-            Body::Cut(body) => first!(self.record.cut, body),
-            Body::Drained(_) => self.record.drained = true,
+            Body::Cut(body) => latest!(self.record.cut, body),
+            Body::Drained(body) => self.record.drained = Some(body.bytes),
             Body::Signalled(_)
             | Body::Marked(_)
             | Body::Checkpointed(_)

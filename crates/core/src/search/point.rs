@@ -13,6 +13,8 @@ pub struct Point {
     pub file_bytes: u64,
     /// How long the recording was when it was last looked at.
     pub read_to: u64,
+    /// How many places could not be read, or say that output was not recorded.
+    pub gaps: u64,
     pub place: Place,
     /// The screen, frozen; empty if nothing will follow.
     pub screen: Vec<u8>,
@@ -41,7 +43,7 @@ impl Point {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        for number in [self.file, self.file_bytes, self.read_to] {
+        for number in [self.file, self.file_bytes, self.read_to, self.gaps] {
             put_number(&mut out, number);
         }
         let Place { offset, behind, entries, position, time, has_terminal } = self.place;
@@ -64,6 +66,7 @@ impl Point {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
         let (file, file_bytes, read_to) = (reader.number()?, reader.number()?, reader.number()?);
+        let gaps = reader.number()?;
         let (offset, entries) = (reader.number()?, reader.number()?);
         let (position, time) = (reader.number()?, reader.number()?);
         let (has_terminal, is_behind) = (reader.flag()?, reader.flag()?);
@@ -75,7 +78,7 @@ impl Point {
         let (text, rest) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
         let place = Place { offset, behind, entries, position, time, has_terminal };
         let whole = reader.0.is_empty();
-        whole.then_some(Self { file, file_bytes, read_to, place, screen, harvest, text, rest })
+        whole.then_some(Self { file, file_bytes, read_to, gaps, place, screen, harvest, text, rest })
     }
 }
 
@@ -88,7 +91,8 @@ mod tests {
         let behind = Some((7, std::array::from_fn(|i| i as u8)));
         let place = Place { offset: 1, behind, entries: 2, position: 3, time: 4, has_terminal: true };
         let [screen, harvest, text, rest] = [&b"frozen"[..], b"\0", b"a line\n", b""].map(<[u8]>::to_vec);
-        let point = Point { file: u64::MAX, file_bytes: 5, read_to: 6, place, screen, harvest, text, rest };
+        let point =
+            Point { file: u64::MAX, file_bytes: 5, read_to: 6, gaps: 7, place, screen, harvest, text, rest };
         let bytes = point.encode();
         let again = Point::decode(&bytes).unwrap();
         assert_eq!((again.place, again.encode()), (place, bytes.clone()));

@@ -17,6 +17,8 @@ pub enum Shown<'a> {
     Damage { offset: u64, length: u64 },
     /// The recording was cut here.
     Cut(&'a str),
+    /// The recording ends before the output did: so many bytes of it are gone.
+    Missing(u64),
     /// All that was there when the question came has been shown; what follows is new.
     CaughtUp,
 }
@@ -61,5 +63,6 @@ fn missing(gap: &Gap) -> Shown<'_> {
     match gap {
         Gap::Damage { offset, length } => Shown::Damage { offset: *offset, length: *length },
         Gap::Cut(why) => Shown::Cut(why),
+        Gap::Missing(bytes) => Shown::Missing(*bytes),
     }
 }

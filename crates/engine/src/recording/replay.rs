@@ -4,19 +4,20 @@
 use std::io;
 use std::ops::Range;
 
-use abide_core::evidence::Cut;
 use abide_core::failure::{Code, Failure};
 use abide_core::instant::{At, Instant, Span};
 use abide_core::keyframe::Head;
-use abide_core::recording::{Entry, HEADER, Kind, claimed, cut_says, is_written_again};
+use abide_core::recording::{Entry, Kind, cut_says};
 use abide_core::screen::{Notice, Screen};
 use abide_sys::clock;
 use abide_sys::signal::Signals;
 
+use super::damage::Damage;
 use super::keyframes::Point;
 use super::limit::{Clock, Limit, failed, read_start};
 use super::replayed::Replayed;
 use super::tail::{News, Tail};
+use super::whole::Due;
 use super::{Found, Reader};
 use crate::store::Home;
 use crate::truth::{Session, Truth};
@@ -56,6 +57,24 @@ pub enum Gap {
     Damage { offset: u64, length: u64 },
     /// Output was not recorded here: how much, and why.
     Cut(String),
+    /// The recording ends here, and so many bytes of output followed that are on record no more.
+    Missing(u64),
+}
+
+impl Gap {
+    /// In one sentence.
+    #[must_use]
+    pub fn says(&self) -> String {
+        match self {
+            Self::Damage { offset, length } => {
+                format!("{length} bytes of the recording at byte {offset} cannot be read")
+            }
+            Self::Cut(why) => format!("the recording was cut: {why}"),
+            Self::Missing(bytes) => {
+                format!("the end of the recording is missing: the last {bytes} bytes of output")
+            }
+        }
+    }
 }
 
 /// A recording that is replayed.
@@ -78,8 +97,7 @@ pub struct Replay<'a> {
     gaps: Vec<Gap>,
     /// A place that could not be read, until what follows tells whether anything is missing there.
     damage: Option<Damage>,
-    /// Where it was cut as the evidence says: where there was never room again, the recording itself cannot say it.
-    cut: Option<Cut>,
+    due: Due,
 }
 
 /// What an attempt to go on came to.
@@ -133,13 +151,7 @@ impl<'a> Replay<'a> {
             notices: Vec::new(),
             gaps: Vec::new(),
             damage: None,
-            cut: session
-                .evidence
-                .record
-                .cut
-                .as_ref()
-                .filter(|_| session.is_over())
-                .map(|told| told.body.clone()),
+            due: Due::of(session),
         })
     }
 
@@ -319,13 +331,11 @@ impl<'a> Replay<'a> {
                     }
                 }
             };
-            let again = |damage: &Damage| {
-                entry.position == self.replayed.position && is_written_again(&damage.beginning, &entry)
-            };
+            let again = |damage: &Damage| damage.is_mended_by(&entry, self.replayed.position);
             if let Some(damage) = self.damage.take().filter(|damage| !again(damage)) {
                 // What says that it came behind the limit, as what follows it does, is told behind it.
-                let behind = claimed(&damage.beginning)
-                    .is_some_and(|was| limit.admits(&was, self.replayed.entries).is_none());
+                let behind =
+                    damage.claims().is_some_and(|was| limit.admits(&was, self.replayed.entries).is_none());
                 if behind && limit.admits(&entry, self.replayed.entries).is_none() {
                     self.damage = Some(damage);
                     return Ok(Taken::Beyond);
@@ -394,15 +404,15 @@ impl<'a> Replay<'a> {
 
     /// What is missing at the end, once all of it was read.
     fn last_gap(&mut self) -> Option<Gap> {
+        let position = self.replayed.position;
         if !self.tail.is_read() {
-            return None;
+            // Whoever follows is told that nothing may come.
+            return if self.tail.is_awaited() { self.due.cut_at(position) } else { None };
         }
         if let Some(damage) = self.damage.take() {
             return Some(damage.told());
         }
-        let position = self.replayed.position;
-        let Cut { offset, reason } = self.cut.take_if(|cut| cut.offset >= position)?;
-        Some(Gap::Cut(format!("what came after {offset} bytes of output is missing: {reason}")))
+        if self.tail.has_ended() { self.due.missing_at(position) } else { self.due.cut_at(position) }
     }
 
     fn reversed(&self) -> Failure {
@@ -420,35 +430,6 @@ impl<'a> Replay<'a> {
         )
         .hint(format!("`abide snapshot {id}` shows its last screen"))
         .about(id.as_str())
-    }
-}
-
-/// A place that could not be read.
-#[derive(Debug)]
-struct Damage {
-    offset: u64,
-    length: u64,
-    /// Its first bytes, as many as tell what it was.
-    beginning: Vec<u8>,
-}
-
-impl Damage {
-    /// Adds to damage that was found; gives the one before if these bytes do not follow it.
-    fn add(known: &mut Option<Self>, offset: u64, bytes: &[u8]) -> Option<Self> {
-        match known {
-            Some(known) if known.offset + known.length == offset => {
-                known.length += bytes.len() as u64;
-                None
-            }
-            Some(_) | None => {
-                let beginning = bytes[..bytes.len().min(HEADER + 1)].to_vec();
-                known.replace(Self { offset, length: bytes.len() as u64, beginning })
-            }
-        }
-    }
-
-    const fn told(&self) -> Gap {
-        Gap::Damage { offset: self.offset, length: self.length }
     }
 }
 

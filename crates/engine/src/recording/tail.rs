@@ -87,6 +87,11 @@ impl<'a> Tail<'a> {
         self.ended
     }
 
+    /// All was told that was there, and more is waited for.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.growth == Growth::Growing { caught_up: true }
+    }
+
     /// Nothing is left to read, and nothing will come.
     pub(super) fn is_read(&self) -> bool {
         self.growth == Growth::Read

@@ -10,6 +10,7 @@ use abide_core::search::{Lines, Place, Point};
 use abide_sys::clock::boot_micros;
 
 use super::index::Index;
+use crate::recording::damage::Damage;
 use crate::recording::file::RecordingFile;
 use crate::recording::limit::{Clock, read_start};
 use crate::recording::replayed::Replayed;
@@ -56,11 +57,19 @@ pub(super) fn gather(
     };
     let mut reader = Reader::new(recording, index.point.place.offset).limited(length);
     let (mut told, mut kept) = (reader.offset(), reader.offset());
-    let mut finished = false;
+    let (mut finished, mut damage) = (false, None::<Damage>);
     loop {
         match reader.peek()? {
-            Some(Found::Entry(entry)) => gathering.take(&entry),
-            Some(Found::Damage { .. }) => {}
+            Some(Found::Entry(entry)) => {
+                let position = gathering.replayed.position;
+                let lost = damage.take().is_some_and(|damage| !damage.is_mended_by(&entry, position));
+                index.point.gaps += u64::from(lost) + u64::from(entry.kind == Kind::Cut);
+                gathering.take(&entry);
+            }
+            Some(Found::Damage { offset, bytes }) => {
+                let apart = Damage::add(&mut damage, offset, bytes);
+                index.point.gaps += u64::from(apart.is_some());
+            }
             // What is not whole of a session that is over never will be.
             None if over && !std::mem::replace(&mut finished, true) => {
                 reader.finish();
@@ -82,6 +91,7 @@ pub(super) fn gather(
             index.tell(dir);
         }
     }
+    index.point.gaps += u64::from(over && damage.is_some());
     gathering.stand_until(now, over);
     gathering.keep(&mut index.point, &reader, over);
     // What is held back comes to be seen without another entry, so there is more to look at.

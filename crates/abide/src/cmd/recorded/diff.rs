@@ -10,7 +10,6 @@ use serde::Serialize;
 use crate::cmd::{Faulty, Front, Verb};
 use crate::show::page::{Page, Tone};
 use crate::show::recorded::diff::{Change, changes};
-use crate::show::recorded::gap;
 use crate::show::recorded::instant::InstantView;
 use crate::show::time::Time;
 use crate::when;
@@ -102,7 +101,7 @@ impl Verb for Args {
         let to = self.to.as_deref().map(|text| when::at(text, now)).transpose()?;
         let to = self.side(&sessions, &session, to.as_ref())?;
         for missing in from.snapshot.gaps.iter().chain(&to.snapshot.gaps) {
-            front.output.warn(&gap::says(missing), None);
+            front.output.warn(&missing.says(), None);
         }
         let all = changes(&from.lines, &to.lines);
         let view = DiffView {

@@ -21,7 +21,7 @@ use crate::export::html::Player;
 use crate::export::redacted::Redacted;
 use crate::export::text::Text;
 use crate::export::{About, Ending, Export, Wanted};
-use crate::show::recorded::gap::{self, GapView};
+use crate::show::recorded::gap::GapView;
 use crate::show::recorded::instant::InstantView;
 use crate::show::secret;
 use crate::target::Target;
@@ -179,7 +179,7 @@ impl Verb for Args {
         let last = export.finish(ending, &mut file);
         let whole = file.written(last)?;
         progress.clear();
-        gaps.iter().for_each(|gap| front.output.warn(&gap::says(gap), None));
+        gaps.iter().for_each(|gap| front.output.warn(&gap.says(), None));
         let bytes = file.publish()?;
         if let Some(path) = self.output.filter(|_| whole) {
             let view = ExportView {

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use crate::cmd::{Faulty, Front, Verb};
 use crate::show::page::Tone;
-use crate::show::recorded::gap;
 use crate::show::recorded::instant::InstantView;
 use crate::show::secret;
 use crate::show::table::{self, Cell};
@@ -89,7 +88,7 @@ impl Verb for Args {
                         over.extend(commands.hear(at, word));
                     });
                 }
-                What::Gap(missing) => front.output.warn(&gap::says(&missing), None),
+                What::Gap(missing) => front.output.warn(&missing.says(), None),
                 What::Entry(..) | What::Begin(_) | What::LetGo | What::CaughtUp => {}
             }
         }

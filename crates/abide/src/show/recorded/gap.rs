@@ -8,10 +8,11 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "Gap")]
 pub(crate) struct GapView {
-    #[schemars(extend("enum" = ["damage", "cut"]))]
+    #[schemars(extend("enum" = ["damage", "cut", "missing"]))]
     kind: &'static str,
-    /// Which bytes of the file cannot be read, if it is damage.
+    /// Where in the file bytes cannot be read, if it is damage.
     offset: Option<u64>,
+    /// How many those are; or how many bytes of output are gone at the end, if that is missing.
     length: Option<u64>,
     /// How many bytes of output were not recorded and why, if it is a cut.
     cut: Option<String>,
@@ -23,17 +24,8 @@ impl GapView {
             Gap::Damage { offset, length } => {
                 Self { kind: "damage", offset: Some(*offset), length: Some(*length), cut: None }
             }
+            Gap::Missing(bytes) => Self { kind: "missing", offset: None, length: Some(*bytes), cut: None },
             Gap::Cut(why) => Self { kind: "cut", offset: None, length: None, cut: Some(why.clone()) },
         }
-    }
-}
-
-/// A gap in one sentence.
-pub(crate) fn says(gap: &Gap) -> String {
-    match gap {
-        Gap::Damage { offset, length } => {
-            format!("{length} bytes of the recording at byte {offset} cannot be read")
-        }
-        Gap::Cut(why) => format!("the recording was cut: {why}"),
     }
 }

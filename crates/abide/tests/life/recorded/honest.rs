@@ -1,0 +1,128 @@
+//! A recording that is not whole is never shown as one that is: cut while the program runs, or cut, emptied, removed or
+//! damaged afterwards.
+
+use std::fs;
+use std::path::Path;
+
+use abide_core::recording::{Kind, Next, next};
+use abide_testkit::Ran;
+use abide_testkit::deadline::until;
+use serde_json::Value;
+
+use crate::common::{Gate, World, data};
+
+fn list(value: &Value, name: &str) -> usize {
+    value[name].as_array().map_or(0, Vec::len)
+}
+
+fn doctor(world: &World) -> (Ran, Vec<String>) {
+    let ran = world.abide.run(&["doctor", "--json"]);
+    let checks = data(&ran)["checks"].as_array().expect("checks").clone();
+    let of_recordings = checks.iter().filter(|check| check["name"] == "recording");
+    let healths = of_recordings.map(|check| check["health"].as_str().expect("a word").to_owned());
+    let healths = healths.collect();
+    (ran, healths)
+}
+
+#[test]
+fn a_recording_that_was_cut_says_so_to_everybody_while_the_program_runs() {
+    let world = World::new();
+    let end = Gate::new(&world.beside("end"));
+    let script = "echo first; seq 1 100000; echo last; read go < \"$0\"";
+    let id = world.launch(&["--max-recording", "64K"], &["sh", "-c", script, &world.beside("end")]);
+    let life = world.observe(id);
+    until("it is cut", || !world.told(&life.id, "cut").is_empty());
+    until("the live screen goes on", || {
+        data(&world.abide.run(&["snapshot", "--json", &life.id]))["lines"].to_string().contains("last")
+    });
+    let (id, picture) = (life.id.as_str(), world.beside("picture.png"));
+    let cast = world.beside("export.cast");
+    for args in [
+        &["snapshot", "--json", "--at", "+1000000s", id][..],
+        &["export", "--json", "-o", &cast, id],
+        &["screenshot", "--json", "-o", &picture, "--at", "+1000000s", id],
+    ] {
+        let told = data(&world.abide.run(args));
+        assert_eq!(list(&told, "gaps"), 1, "{args:?}: {told}");
+    }
+    let diff = world.abide.run(&["diff", id, "--from", "#1", "--to", "+1000000s"]);
+    assert!(diff.stderr.contains("the recording was cut"), "{diff:?}");
+    assert!(world.abide.run(&["logs", id]).stdout.contains("was cut here"));
+    let whole = data(&world.abide.run(&["snapshot", "--json", "--at", "#2", id]));
+    assert_eq!(list(&whole, "gaps"), 0, "what came before it is whole: {whole}");
+    let found = world.abide.run(&["search", "--json", "first"]);
+    assert_eq!((list(&data(&found), "hits"), list(&data(&found), "incomplete")), (1, 1), "{found:?}");
+    assert!(found.stderr.contains("not searched whole"), "{found:?}");
+    assert_eq!(world.inspect(id)["recording"]["complete"], false);
+    assert_eq!(doctor(&world).1, ["weak"], "it was asked for");
+    end.open();
+    assert_eq!(world.wait(id).0, Some(0));
+    assert!(world.abide.run(&["logs", id]).stdout.contains("was cut here"));
+}
+
+/// Where the last entry with output begins.
+fn last_output(recording: &[u8]) -> usize {
+    let (mut at, mut last) = (0, 0);
+    while let Next::Entry(entry, length) = next(&recording[at..]) {
+        if entry.kind == Kind::Output {
+            last = at;
+        }
+        at += length;
+        if at == recording.len() {
+            break;
+        }
+    }
+    last
+}
+
+#[test]
+fn whatever_becomes_of_a_recording_afterwards_is_told_by_everybody() {
+    let world = World::new();
+    let script = "echo first words; read go < \"$0\"; echo last words";
+    let gate = Gate::new(&world.beside("gate"));
+    let life = world.observe(world.launch(&[], &["sh", "-c", script, &world.beside("gate")]));
+    life.until_shown("first words");
+    gate.open();
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    let id = life.id.as_str();
+    let (path, index) = (world.dir(id).join("recording"), world.dir(id).join("index"));
+    let sound = fs::read(&path).expect("it is ours");
+    assert_eq!((doctor(&world).1.len(), &world.inspect(id)["recording"]["complete"]), (0, &true.into()));
+    let last = last_output(&sound);
+    let mut flipped = sound.clone();
+    flipped[last + 40] ^= 1;
+    // What stands there instead, and what is told.
+    let cases: [(&str, &[u8], &str); 4] = [
+        ("cut between two entries", &sound[..last], "the last 12 bytes of output"),
+        ("cut within one", &sound[..last + 35], "cannot be read"),
+        ("emptied", b"", "bytes of output"),
+        ("flipped", &flipped, "cannot be read"),
+    ];
+    for (name, bytes, says) in cases {
+        put(&path, bytes);
+        let _ = fs::remove_file(&index);
+        let logs = world.abide.run(&["logs", id]);
+        assert!(logs.stdout.contains(says), "{name}: {logs:?}");
+        let told = data(&world.abide.run(&["snapshot", "--json", id]));
+        assert!(list(&told, "gaps") > 0, "{name}: {told}");
+        assert_eq!(world.inspect(id)["recording"]["complete"], false, "{name}");
+        let (ran, healths) = doctor(&world);
+        assert_eq!((ran.code(), healths.as_slice()), (Some(1), &["bad".to_owned()][..]), "{name}: {ran:?}");
+        let found = world.abide.run(&["search", "--json", "last"]);
+        let answer = data(&found);
+        assert_eq!((list(&answer, "hits"), list(&answer, "incomplete")), (0, 1), "{name}: {found:?}");
+        assert!(found.stderr.contains("not searched whole"), "{name}: {found:?}");
+    }
+    fs::remove_file(&path).expect("it is ours");
+    assert_eq!(world.abide.run(&["logs", id]).code(), Some(7));
+    assert_eq!(world.inspect(id)["recording"]["complete"], false);
+    assert_eq!(doctor(&world).1, ["bad"]);
+    let found = world.abide.run(&["search", "--json", "words"]);
+    assert_eq!(list(&data(&found), "incomplete"), 1, "{found:?}");
+    assert!(found.stderr.contains("cannot be read"), "{found:?}");
+}
+
+fn put(path: &Path, bytes: &[u8]) {
+    let file = fs::OpenOptions::new().write(true).truncate(true).open(path);
+    file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes)).expect("it is ours");
+}

@@ -1,0 +1,44 @@
+//! Damage: a place of a recording that cannot be read, until what follows tells whether anything is missing there.
+
+use abide_core::recording::{Entry, HEADER, claimed, is_written_again};
+
+use super::replay::Gap;
+
+/// A place that could not be read.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    offset: u64,
+    length: u64,
+    /// Its first bytes, as many as tell what it was.
+    beginning: Vec<u8>,
+}
+
+impl Damage {
+    /// Adds to damage that was found; gives the one before if these bytes do not follow it.
+    pub(crate) fn add(known: &mut Option<Self>, offset: u64, bytes: &[u8]) -> Option<Self> {
+        match known {
+            Some(known) if known.offset + known.length == offset => {
+                known.length += bytes.len() as u64;
+                None
+            }
+            Some(_) | None => {
+                let beginning = bytes[..bytes.len().min(HEADER + 1)].to_vec();
+                known.replace(Self { offset, length: bytes.len() as u64, beginning })
+            }
+        }
+    }
+
+    /// Whether it is what a writer tore off and wrote again as the entry that follows, so much output having come before.
+    pub(crate) fn is_mended_by(&self, entry: &Entry<'_>, position: u64) -> bool {
+        entry.position == position && is_written_again(&self.beginning, entry)
+    }
+
+    /// What it says that it was: to be weighed, never believed.
+    pub(super) fn claims(&self) -> Option<Entry<'static>> {
+        claimed(&self.beginning)
+    }
+
+    pub(super) const fn told(&self) -> Gap {
+        Gap::Damage { offset: self.offset, length: self.length }
+    }
+}

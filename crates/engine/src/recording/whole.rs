@@ -1,0 +1,97 @@
+//! Whether a recording is all there: what the evidence says of its end, held against where it ends. Asked often, so
+//! never more than the end of it is read; what is damaged before that, a reader or `doctor` finds.
+
+use abide_core::evidence::Cut;
+use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, next};
+
+use super::file::RecordingFile;
+use super::replay::Gap;
+use crate::store::SessionDir;
+use crate::truth::Session;
+
+/// How much of the end is read first: as a rule the last frame is short.
+const SHORT: u64 = 4096;
+/// The last frame is not longer.
+const LONG: u64 = (HEADER + LONGEST) as u64;
+
+/// What the evidence says of the end of a recording.
+#[derive(Debug, Default)]
+pub(crate) struct Due {
+    /// Where it was cut last: where there was never room again, the recording itself cannot say it.
+    cut: Option<Cut>,
+    /// How much output there was in all, once that is known.
+    drained: Option<u64>,
+}
+
+impl Due {
+    pub(crate) fn of(session: &Session) -> Self {
+        let record = &session.evidence.record;
+        Self { cut: record.cut.as_ref().map(|told| told.body.clone()), drained: record.drained }
+    }
+
+    /// That it was cut, once, if all that is there comes to this position and no further.
+    pub(crate) fn cut_at(&mut self, position: u64) -> Option<Gap> {
+        let Cut { offset, reason } = self.cut.take_if(|cut| cut.offset >= position)?;
+        self.drained = None;
+        Some(Gap::Cut(format!("what came after {offset} bytes of output is missing: {reason}")))
+    }
+
+    /// What is missing, once, of a recording that ends at this position and will not go on.
+    pub(crate) fn missing_at(&mut self, position: u64) -> Option<Gap> {
+        if let Some(cut) = self.cut_at(position) {
+            return Some(cut);
+        }
+        let missing = self.drained.take()?.checked_sub(position).filter(|missing| *missing > 0)?;
+        Some(Gap::Missing(missing))
+    }
+}
+
+/// Whether all the output is there, as far as the evidence and the end of the file tell; none if that is not known.
+pub(crate) fn is_complete(dir: &SessionDir, session: &Session) -> Option<bool> {
+    let record = &session.evidence.record;
+    if record.cut.is_some() {
+        return Some(false);
+    }
+    let drained = record.drained?;
+    let recording = dir.recording().ok();
+    let reaches = |most| recording.as_ref().and_then(|recording| end(recording, most)) >= Some(drained);
+    Some(reaches(SHORT) || reaches(LONG))
+}
+
+/// Whether a session has, or had, a recording: the evidence says so.
+pub(crate) fn is_expected(session: &Session) -> bool {
+    let written = session.evidence.record.drained.is_some() || session.seen.guard.is_alive();
+    written && !session.verdict.status.is_destroyed()
+}
+
+/// The position behind the last frame, if the file ends with it; so much of the file is read at most.
+fn end(recording: &RecordingFile, most: u64) -> Option<u64> {
+    let length = recording.length().ok()?;
+    let from = length.saturating_sub(most);
+    let mut bytes = vec![0; usize::try_from(length - from).ok()?];
+    recording.read_exact_at(&mut bytes, from).ok()?;
+    // What looks like frames within the output of one stands behind that one's own beginning.
+    let mut begins = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&MARK));
+    begins.find_map(|at| chain(&bytes[at..]))
+}
+
+/// The position behind a row of frames that ends where the bytes end.
+fn chain(mut bytes: &[u8]) -> Option<u64> {
+    let mut position = 0;
+    while !bytes.is_empty() {
+        let length = match next(bytes) {
+            Next::Entry(Entry { kind: Kind::Output | Kind::Errors, position: at, payload, .. }, length) => {
+                position = at + payload.len() as u64;
+                length
+            }
+            Next::Entry(Entry { position: at, .. }, length) => {
+                position = at;
+                length
+            }
+            Next::Other(length) => length,
+            Next::Damage(_) | Next::More(_) => return None,
+        };
+        bytes = &bytes[length..];
+    }
+    Some(position)
+}
