@@ -2,10 +2,11 @@
 //! each names the frame of the recording that it stands behind, and counts only while that very frame is there.
 
 use crate::recording;
+use crate::screen::bytes::{Reader, put_bytes, put_number};
 use crate::wire::CLIENTS;
 
 /// The first bytes of every keyframe: what a reader looks for after damage.
-pub const MARK: [u8; 4] = [0xAB, b'k', b'f', 0x02];
+pub const MARK: [u8; 4] = [0xAB, b'k', b'f', 0x03];
 /// Mark, length of the body, then the numbers and the frame of `Head`, and a checksum.
 pub const HEADER: usize = 8 + 5 * 8 + recording::HEADER + 4;
 /// No writer makes longer bodies.
@@ -34,15 +35,27 @@ pub struct Body {
     pub has_terminal: bool,
     /// The last number that was taken of each client.
     pub taken: Vec<(u64, u64)>,
+    /// What was missing in the recording before it, and so may be on the screen: where, how much of the file, and why.
+    pub gaps: Vec<(u64, u64, String)>,
     /// The screen, frozen.
     pub screen: Vec<u8>,
 }
+
+/// More gaps than this are not kept.
+const GAPS: usize = 64;
 
 /// A keyframe as it is stored; none if it is too long to be one.
 #[must_use]
 pub fn encode(head: &Head, body: &Body) -> Option<Vec<u8>> {
     let taken = &body.taken[..body.taken.len().min(CLIENTS)];
-    let length = 3 + taken.len() * 16 + body.screen.len();
+    let gaps = body.gaps.iter().rev().take(GAPS).rev();
+    let mut told = Vec::new();
+    for (offset, length, why) in gaps {
+        put_number(&mut told, *offset);
+        put_number(&mut told, *length);
+        put_bytes(&mut told, why.as_bytes());
+    }
+    let length = 3 + taken.len() * 16 + 4 + told.len() + body.screen.len();
     if length > LONGEST {
         return None;
     }
@@ -60,6 +73,8 @@ pub fn encode(head: &Head, body: &Body) -> Option<Vec<u8>> {
         bytes.extend_from_slice(&client.to_le_bytes());
         bytes.extend_from_slice(&seq.to_le_bytes());
     }
+    bytes.extend_from_slice(&(told.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&told);
     bytes.extend_from_slice(&body.screen);
     let sum = checksum(&bytes[..HEADER - 4], &bytes[HEADER..]);
     bytes[HEADER - 4..HEADER].copy_from_slice(&sum.to_le_bytes());
@@ -96,7 +111,13 @@ pub fn body(header: &[u8; HEADER], bytes: &[u8]) -> Option<Body> {
         taken.push((u64::from_le_bytes(*client), u64::from_le_bytes(*seq)));
         rest = after;
     }
-    Some(Body { has_terminal: has_terminal == 1, taken, screen: rest.to_vec() })
+    let (length, rest) = rest.split_first_chunk()?;
+    let (told, screen) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let (mut told, mut gaps) = (Reader(told), Vec::new());
+    while !told.0.is_empty() {
+        gaps.push((told.number()?, told.number()?, told.text()?.to_owned()));
+    }
+    Some(Body { has_terminal: has_terminal == 1, taken, gaps, screen: screen.to_vec() })
 }
 
 fn checksum(numbers: &[u8], body: &[u8]) -> u32 {
@@ -113,7 +134,11 @@ mod tests {
     fn example() -> (Head, Body) {
         let behind = std::array::from_fn(|i| i as u8);
         let head = Head { offset: 1_000, position: 900, time: 7, entries: 12, behind, behind_at: 800 };
-        (head, Body { has_terminal: true, taken: vec![(1, 2), (3, u64::MAX)], screen: b"frozen".to_vec() })
+        let gaps = vec![(7, 8, String::new()), (0, 0, "no room".to_owned())];
+        (
+            head,
+            Body { has_terminal: true, taken: vec![(1, 2), (3, u64::MAX)], gaps, screen: b"frozen".to_vec() },
+        )
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::evidence::Size;
 
 /// The first bytes of every frame: what a reader looks for after damage.
 pub const MARK: [u8; 4] = [0xAB, b'i', b'd', 0x01];
-/// Mark, kind, three bytes of nothing, length, time, position, checksum.
+/// Mark, kind, three bytes of the entry's number, length, time, position, checksum.
 pub const HEADER: usize = 32;
 /// No writer makes longer frames.
 pub const LONGEST: usize = 1 << 20;
@@ -61,11 +61,34 @@ pub struct Start {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry<'a> {
     pub kind: Kind,
+    /// How many entries there are with it, as far as 24 bits hold that; 0 where its writer did not say.
+    pub number: u32,
     /// Microseconds of boot time.
     pub time: u64,
     /// How many bytes of output and errors came before it.
     pub position: u64,
     pub payload: &'a [u8],
+}
+
+/// What of an entry's number its header holds.
+const NUMBERS: u64 = 1 << 24;
+
+/// The number of an entry as its header has it.
+#[must_use]
+pub const fn short_number(entries: u64) -> u32 {
+    (entries % NUMBERS) as u32
+}
+
+impl Entry<'_> {
+    /// How many entries there are with this one, so many having been read before it. What could not be read in between
+    /// counts too, so that a number means the same whatever was read of the recording.
+    #[must_use]
+    pub const fn counted(&self, before: u64) -> u64 {
+        let next = before + 1;
+        let lost = (self.number as u64 + NUMBERS - next % NUMBERS) % NUMBERS;
+        // Numbers do not go back: so many were never lost.
+        if self.number == 0 || lost > NUMBERS / 2 { next } else { next + lost }
+    }
 }
 
 /// The header that goes before the payload. `LONGEST` is the caller's to keep.
@@ -74,6 +97,7 @@ pub fn header(entry: &Entry<'_>) -> [u8; HEADER] {
     let mut bytes = [0; HEADER];
     bytes[..4].copy_from_slice(&MARK);
     bytes[4] = entry.kind as u8;
+    bytes[5..8].copy_from_slice(&entry.number.to_le_bytes()[..3]);
     bytes[8..12].copy_from_slice(&(entry.payload.len() as u32).to_le_bytes());
     bytes[12..20].copy_from_slice(&entry.time.to_le_bytes());
     bytes[20..28].copy_from_slice(&entry.position.to_le_bytes());
@@ -160,10 +184,15 @@ pub fn next(bytes: &[u8]) -> Next<'_> {
     }
     match Kind::from_byte(head[4]) {
         Some(kind) => {
-            Next::Entry(Entry { kind, time: number(12), position: number(20), payload }, HEADER + length)
+            let entry = Entry { kind, number: said(head), time: number(12), position: number(20), payload };
+            Next::Entry(entry, HEADER + length)
         }
         None => Next::Other(HEADER + length),
     }
+}
+
+fn said(head: &[u8; HEADER]) -> u32 {
+    u32::from_le_bytes([head[5], head[6], head[7], 0])
 }
 
 /// As `next`, where no more bytes will come: a frame that is not all there is damage.
@@ -200,7 +229,7 @@ pub fn claimed(damage: &[u8]) -> Option<Entry<'static>> {
     let head = damage.first_chunk::<HEADER>().filter(|head| head.starts_with(&MARK))?;
     let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| head[at + i]));
     let kind = Kind::from_byte(head[4])?;
-    Some(Entry { kind, time: number(12), position: number(20), payload: &[] })
+    Some(Entry { kind, number: said(head), time: number(12), position: number(20), payload: &[] })
 }
 
 /// Whether damage may be the torn beginning of this very output, which its writer, or the next one, wrote again.
@@ -240,7 +269,7 @@ mod tests {
     use super::*;
 
     fn frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
-        let mut bytes = header(&Entry { kind, time: 7, position: 9, payload }).to_vec();
+        let mut bytes = header(&Entry { kind, number: 3, time: 7, position: 9, payload }).to_vec();
         bytes.extend_from_slice(payload);
         bytes
     }
@@ -269,7 +298,7 @@ mod tests {
     #[test]
     fn frames_come_back_as_they_were_written() {
         let bytes = frame(Kind::Output, b"hello\xff");
-        let entry = Entry { kind: Kind::Output, time: 7, position: 9, payload: b"hello\xff" };
+        let entry = Entry { kind: Kind::Output, number: 3, time: 7, position: 9, payload: b"hello\xff" };
         assert_eq!(next(&bytes), Next::Entry(entry, bytes.len()));
         let size = Size { cols: 120, rows: 40 };
         assert_eq!(parse_resize(&resize_payload(size)), Some(size));
@@ -348,5 +377,21 @@ mod tests {
         let sum = checksum(bytes.first_chunk().unwrap(), b"x");
         bytes[28..32].copy_from_slice(&sum.to_le_bytes());
         assert_eq!(next(&bytes), Next::Other(bytes.len()));
+    }
+
+    #[test]
+    fn numbers_count_what_could_not_be_read_and_never_go_back() {
+        let entry = |number| Entry { kind: Kind::Output, number, time: 0, position: 0, payload: b"" };
+        for (number, before, counted) in [
+            (0, 7, 8),
+            (8, 7, 8),
+            (12, 7, 12),
+            (7, 7, 8),
+            (1, 0xff_ffff, 0x100_0001),
+            (3, 0xff_fffe, 0x100_0003),
+            (short_number(0x500_0002), 0x500_0000, 0x500_0002),
+        ] {
+            assert_eq!(entry(number).counted(before), counted, "{number} after {before}");
+        }
     }
 }

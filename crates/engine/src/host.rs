@@ -294,6 +294,7 @@ impl Host {
             position: self.follow.position(),
             recorded: self.follow.recorded(),
             torn: self.follow.torn(),
+            entries: Some(self.follow.entries()),
             answered: self.line.answered(),
             generation: self.generation,
             taken: self.follow.taken().to_vec(),

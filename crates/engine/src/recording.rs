@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, next, next_at_end};
+use abide_core::recording::{Entry, HEADER, LONGEST, MARK, Next, next, next_at_end};
 
 use file::RecordingFile;
 
@@ -53,11 +53,10 @@ pub struct Reader {
     at_end: bool,
 }
 
-/// What comes next: an entry, or damage; how long it is.
+/// What comes next: an entry, here without its payload, or damage; how long it is.
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
-    /// Kind, time and position.
-    entry: Option<(Kind, u64, u64)>,
+    entry: Option<Entry<'static>>,
     length: usize,
 }
 
@@ -126,7 +125,7 @@ impl Reader {
 
     /// When the entry came that was peeked at.
     pub(crate) fn time_ahead(&self) -> Option<u64> {
-        self.ahead?.entry.map(|(_, time, _)| time)
+        self.ahead?.entry.map(|entry| entry.time)
     }
 
     /// When the entry came that follows what was peeked at, as its header says; none if there is none yet.
@@ -184,8 +183,9 @@ impl Reader {
             let bytes = self.unread();
             let next = if self.at_end && !bytes.is_empty() { next_at_end(bytes) } else { next(bytes) };
             match next {
-                Next::Entry(Entry { kind, time, position, .. }, length) => {
-                    self.ahead = Some(Ahead { entry: Some((kind, time, position)), length });
+                Next::Entry(Entry { kind, number, time, position, .. }, length) => {
+                    let entry = Some(Entry { kind, number, time, position, payload: &[] });
+                    self.ahead = Some(Ahead { entry, length });
                 }
                 Next::Other(length) => self.taken += length,
                 Next::Damage(length) => self.ahead = Some(Ahead { entry: None, length }),
@@ -199,9 +199,7 @@ impl Reader {
         let Ahead { entry, length } = self.ahead?;
         let bytes = &self.unread()[..length];
         Some(match entry {
-            Some((kind, time, position)) => {
-                Found::Entry(Entry { kind, time, position, payload: &bytes[HEADER..] })
-            }
+            Some(entry) => Found::Entry(Entry { payload: &bytes[HEADER..], ..entry }),
             None => Found::Damage { offset: self.offset(), bytes },
         })
     }

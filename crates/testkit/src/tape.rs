@@ -7,7 +7,7 @@ use std::path::Path;
 
 use abide_core::evidence::Size;
 use abide_core::evidence::frame::body_to_line;
-use abide_core::recording::{Entry, Kind, Start, header, resize_payload};
+use abide_core::recording::{Entry, Kind, Start, header, resize_payload, short_number};
 
 /// The boot time at which every tape begins, in microseconds, and its wall time, in ms.
 pub const BOOT_US: u64 = 5_000_000;
@@ -52,7 +52,8 @@ impl Tape {
     #[must_use]
     pub fn entry(mut self, kind: Kind, payload: &[u8]) -> Self {
         self.begins.push(self.bytes.len());
-        let entry = Entry { kind, time: BOOT_US + self.time, position: self.position, payload };
+        let number = short_number(self.begins.len() as u64);
+        let entry = Entry { kind, number, time: BOOT_US + self.time, position: self.position, payload };
         self.bytes.extend_from_slice(&header(&entry));
         self.bytes.extend_from_slice(payload);
         if matches!(kind, Kind::Output | Kind::Errors) {

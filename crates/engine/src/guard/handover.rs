@@ -21,6 +21,9 @@ pub(crate) struct Handover {
     /// What closes the last frame of the recording, if it was torn.
     #[serde(default)]
     pub(crate) torn: Vec<u8>,
+    /// How many entries are on record; a guard that did not number them does not know.
+    #[serde(default)]
+    pub(crate) entries: Option<u64>,
     /// Queries up to here have been answered.
     pub(crate) answered: u64,
     /// The generation of the host that lives.

@@ -206,6 +206,7 @@ impl Link {
             position: recorder.position(),
             recorded: recorder.recorded(),
             torn: recorder.torn().to_vec(),
+            entries: recorder.entries(),
             answered: self.answered,
             generation: self.generation,
             taken: self.taken.clone(),

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use abide_core::evidence::Cut;
 use abide_core::evidence::fold::Evidence;
-use abide_core::recording::{Entry, Kind, closing, cut_payload, header};
+use abide_core::recording::{Entry, Kind, closing, cut_payload, header, short_number};
 use abide_core::wire::ANSWERS;
 use abide_sys::{clock, disk};
 
@@ -29,6 +29,8 @@ pub(super) struct Recorder {
     pen: Pen,
     spill: Spill,
     position: u64,
+    /// How many entries are on record, if that is known.
+    entries: Option<u64>,
     /// Bytes of output that are not on record since it was cut, and why.
     lost: u64,
     reason: String,
@@ -39,7 +41,7 @@ impl Recorder {
     pub(super) fn new(file: File, spill: Spill, most: Option<u64>) -> Self {
         let length = file.metadata().map_or(0, |file| file.len());
         let pen = Pen { file, torn: Vec::new(), room: most.map(|most| most.saturating_sub(length)) };
-        Self { pen, spill, position: 0, lost: 0, reason: String::new(), newly_cut: None }
+        Self { pen, spill, position: 0, entries: Some(0), lost: 0, reason: String::new(), newly_cut: None }
     }
 
     /// Goes on where another guard stopped, with what it had read and not recorded.
@@ -49,7 +51,8 @@ impl Recorder {
         let position = if unrecorded { left.position } else { handover.position };
         let lost = position.saturating_sub(handover.recorded);
         let terms = known.beginning.launched.as_ref().map(|told| told.body.terms).unwrap_or_default();
-        let mut recorder = Self { position, lost, ..Self::new(file, spill, terms.record_bytes) };
+        let entries = handover.entries;
+        let mut recorder = Self { position, entries, lost, ..Self::new(file, spill, terms.record_bytes) };
         recorder.reason = known.record.cut.as_ref().map_or_else(String::new, |told| told.body.reason.clone());
         recorder.pen.torn = handover.torn.clone();
         if unrecorded {
@@ -66,6 +69,11 @@ impl Recorder {
     /// How far the output is on record.
     pub(super) const fn recorded(&self) -> u64 {
         self.position - self.lost
+    }
+
+    /// How many entries are on record, if that is known.
+    pub(super) const fn entries(&self) -> Option<u64> {
+        self.entries
     }
 
     /// What closes the last frame, if it was torn.
@@ -99,7 +107,7 @@ impl Recorder {
     /// Records an entry that is no output.
     pub(super) fn add(&mut self, kind: Kind, payload: &[u8]) {
         // An entry that is no output and does not fit is missed; what follows says that the recording was cut.
-        let _ = self.pen.append(&frame(kind, self.position, payload));
+        let _ = self.put(kind, payload);
     }
 
     /// The last word: output that is not on record is told, however much may be recorded.
@@ -142,9 +150,11 @@ impl Recorder {
             return;
         }
         let (time, position) = (clock::boot_micros(), self.position);
-        let header = header(&Entry { kind, time, position, payload: self.spill.batch(length) });
+        let number = self.next_number();
+        let header = header(&Entry { kind, number, time, position, payload: self.spill.batch(length) });
         match self.pen.append(self.spill.frame(header, length)) {
             Ok(()) => {
+                self.entries = self.entries.map(|entries| entries + 1);
                 self.position += length as u64;
                 self.spill.done();
             }
@@ -166,18 +176,27 @@ impl Recorder {
     /// There may be room again: the gap is recorded before anything else.
     fn say_cut(&mut self) -> bool {
         let payload = cut_payload(self.lost, &self.reason);
-        let said = self.pen.append(&frame(Kind::Cut, self.position, &payload)).is_ok();
+        let said = self.put(Kind::Cut, &payload).is_ok();
         if said {
             self.lost = 0;
         }
         said
     }
-}
 
-fn frame(kind: Kind, position: u64, payload: &[u8]) -> Vec<u8> {
-    let mut frame = header(&Entry { kind, time: clock::boot_micros(), position, payload }).to_vec();
-    frame.extend_from_slice(payload);
-    frame
+    /// Puts an entry that is no output on record.
+    fn put(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
+        let (number, time) = (self.next_number(), clock::boot_micros());
+        let mut frame = header(&Entry { kind, number, time, position: self.position, payload }).to_vec();
+        frame.extend_from_slice(payload);
+        self.pen.append(&frame)?;
+        self.entries = self.entries.map(|entries| entries + 1);
+        Ok(())
+    }
+
+    /// What the next entry says of its number.
+    fn next_number(&self) -> u32 {
+        self.entries.map_or(0, |entries| short_number(entries + 1))
+    }
 }
 
 /// What writes the recording.

@@ -76,6 +76,11 @@ impl Follow {
         self.mind.recorded
     }
 
+    /// How many entries are on record.
+    pub(super) const fn entries(&self) -> u64 {
+        self.mind.replayed.entries
+    }
+
     /// What closes the last frame of the recording, if whoever wrote it died over it.
     pub(super) fn torn(&self) -> Vec<u8> {
         closing(self.reader.unread())
@@ -143,7 +148,7 @@ impl Follow {
                     mind.take_spilt(spill, entry.position, news, answer);
                 }
                 mind.take(&entry, news, answer);
-                mind.replayed.entries += 1;
+                mind.replayed.entries = entry.counted(mind.replayed.entries);
             }
         };
         let mut any = false;
@@ -209,7 +214,11 @@ impl Mind {
             return false;
         }
         let (recorded, time) = (self.recorded, self.replayed.time);
-        self.take(&Entry { kind: Kind::Output, time, position: from, payload: &bytes }, news, answer);
+        self.take(
+            &Entry { kind: Kind::Output, number: 0, time, position: from, payload: &bytes },
+            news,
+            answer,
+        );
         self.recorded = recorded;
         true
     }

@@ -38,7 +38,7 @@ impl Damage {
         claimed(&self.beginning)
     }
 
-    pub(super) const fn told(&self) -> Gap {
+    pub(crate) const fn told(&self) -> Gap {
         Gap::Damage { offset: self.offset, length: self.length }
     }
 }

@@ -5,10 +5,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use abide_core::keyframe::{self, Body, HEADER, Head, MARK};
+use abide_core::recording::{Kind, cut_says};
 use abide_core::screen::Screen;
 use abide_sys::disk;
 
+use super::damage::Damage;
 use super::file::RecordingFile;
+use super::replay::Gap;
 use super::replayed::Replayed;
 use super::{Found, Reader, next_mark};
 use crate::store::SessionDir;
@@ -94,12 +97,23 @@ pub(crate) fn rebuild(dir: &SessionDir, session: &Session) -> std::io::Result<()
     let recording = dir.recording()?;
     let mut replayed = Replayed::begun(&recording, session);
     let mut reader = Reader::new(recording, 0);
-    let mut keyframer = Keyframer::new(0);
+    let (mut keyframer, mut damage) = (Keyframer::new(0), None::<Damage>);
     while let Some(found) = reader.peek()? {
-        if let Found::Entry(entry) = found {
-            // Nobody waits for answers any more.
-            let _ = replayed.take(&entry);
-            replayed.entries += 1;
+        match found {
+            Found::Entry(entry) => {
+                let lost = damage.take().filter(|lost| !lost.is_mended_by(&entry, replayed.position));
+                replayed.gaps.extend(lost.map(|lost| lost.told()));
+                if entry.kind == Kind::Cut {
+                    replayed.gaps.push(Gap::Cut(cut_says(entry.payload)));
+                }
+                // Nobody waits for answers any more.
+                let _ = replayed.take(&entry);
+                replayed.entries = entry.counted(replayed.entries);
+            }
+            Found::Damage { offset, bytes } => {
+                let apart = Damage::add(&mut damage, offset, bytes);
+                replayed.gaps.extend(apart.map(|apart| apart.told()));
+            }
         }
         reader.pass();
         if keyframer.is_due(EVERY, &reader) {
@@ -152,10 +166,15 @@ fn open(file: &File, at: u64, head: &Head, recording: &RecordingFile) -> Option<
     if !stands(head, recording) {
         return None;
     }
-    let Body { has_terminal, taken, screen } = load(file, at)?;
+    let Body { has_terminal, taken, gaps, screen } = load(file, at)?;
     let screen = Screen::thaw(&screen)?;
+    let gap = |(offset, length, why): (u64, u64, String)| match why.is_empty() {
+        true => Gap::Damage { offset, length },
+        false => Gap::Cut(why),
+    };
+    let gaps = gaps.into_iter().map(gap).collect();
     let Head { offset, position, time, entries, .. } = *head;
-    let replayed = Replayed { screen, position, time, entries, has_terminal };
+    let replayed = Replayed { screen, position, time, entries, gaps, has_terminal };
     Some(Point { offset, replayed, taken })
 }
 
@@ -191,9 +210,15 @@ impl Keyframer {
         let Some((behind_at, behind)) = reader.behind() else {
             return;
         };
-        let &Replayed { ref screen, position, time, entries, has_terminal } = replayed;
+        let &Replayed { ref screen, position, time, entries, ref gaps, has_terminal } = replayed;
+        let gap = |gap: &Gap| match gap {
+            Gap::Damage { offset, length } => (*offset, *length, String::new()),
+            Gap::Cut(why) => (0, 0, why.clone()),
+            Gap::Missing(bytes) => (0, *bytes, gap.says()),
+        };
+        let gaps = gaps.iter().map(gap).collect();
         let head = Head { offset: self.last, position, time, entries, behind, behind_at };
-        let body = Body { has_terminal, taken: taken.to_vec(), screen: screen.freeze() };
+        let body = Body { has_terminal, taken: taken.to_vec(), gaps, screen: screen.freeze() };
         // One that does not fit is missed: whoever needs it replays from the one before.
         if self.file.is_none() {
             self.file = dir.append_keyframes().ok();

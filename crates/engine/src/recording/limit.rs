@@ -142,7 +142,7 @@ impl Limit {
         let admitted = match self {
             Self::Start => false,
             Self::Time { until, .. } => entry.time <= until,
-            Self::Entry(limit) => entries < limit,
+            Self::Entry(limit) => entry.counted(entries) <= limit,
             Self::None => true,
             Self::Position(limit) => match entry.kind {
                 Kind::Output | Kind::Errors => {
@@ -240,7 +240,7 @@ fn last_mark(
             if entry.position > until {
                 break;
             }
-            entries += 1;
+            entries = entry.counted(entries);
             if entry.kind == Kind::Mark && entry.payload == name.as_bytes() {
                 found = Some(entries);
             }

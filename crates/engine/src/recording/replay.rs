@@ -38,7 +38,7 @@ pub struct Step<'a> {
 /// What a step is.
 #[derive(Debug)]
 pub enum What<'a> {
-    /// Here the span begins. What was missing on the way from the last keyframe to here.
+    /// Here the span begins. What was missing on the way to here: none of it if the screen was kept before it went.
     Begin(&'a [Gap]),
     /// An entry of the span, and what the program told its terminal with it. A span that begins or ends within the
     /// output of an entry has the part that is in it.
@@ -135,6 +135,7 @@ impl<'a> Replay<'a> {
         if offset == 0 {
             replayed = Replayed::begun(&recording, session);
         }
+        let gaps = std::mem::take(&mut replayed.gaps);
         let length = if follow { u64::MAX } else { recording.length().map_err(failed)? };
         Ok(Self {
             reader: Reader::new(recording, offset).limited(length),
@@ -149,7 +150,7 @@ impl<'a> Replay<'a> {
             piece: 0..0,
             given: false,
             notices: Vec::new(),
-            gaps: Vec::new(),
+            gaps,
             damage: None,
             due: Due::of(session),
         })
@@ -356,7 +357,9 @@ impl<'a> Replay<'a> {
                 Vec::new()
             };
             self.given = end == entry.payload.len();
-            self.replayed.entries += u64::from(self.given);
+            if self.given {
+                self.replayed.entries = entry.counted(self.replayed.entries);
+            }
             self.piece = begin..end;
             return Ok(match entry.kind {
                 Kind::Cut => Taken::Gap(Gap::Cut(cut_says(entry.payload))),

@@ -6,6 +6,7 @@ use abide_core::screen::{Notice, Screen, Size};
 
 use super::file::RecordingFile;
 use super::limit::read_start;
+use super::replay::Gap;
 use crate::truth::Session;
 
 /// Lines of scrollback that are kept; older ones are in the recording.
@@ -22,6 +23,8 @@ pub(crate) struct Replayed {
     pub(crate) time: u64,
     /// How many entries came; whoever takes one whole counts it.
     pub(crate) entries: u64,
+    /// What was missing before a keyframe that was made of a recording with gaps.
+    pub(crate) gaps: Vec<Gap>,
     /// The program writes to a terminal, which has a size, and not to pipes.
     pub(crate) has_terminal: bool,
 }
@@ -29,7 +32,7 @@ pub(crate) struct Replayed {
 impl Replayed {
     pub(crate) fn new() -> Self {
         let screen = Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK);
-        Self { screen, position: 0, time: 0, entries: 0, has_terminal: false }
+        Self { screen, position: 0, time: 0, entries: 0, gaps: Vec::new(), has_terminal: false }
     }
 
     /// Before the first entry; where that one cannot be read, with what the evidence says in its stead.

@@ -125,7 +125,7 @@ impl Gathering {
         let lines = Lines::from_columns(text, rest)?;
         let mut screen = Screen::thaw(screen)?;
         screen.watch(&mut |text| lines.name_of(text));
-        let replayed = Replayed { screen, position, time, entries, has_terminal };
+        let replayed = Replayed { screen, position, time, entries, gaps: Vec::new(), has_terminal };
         let clock = Clock::of(read_start(recording).as_ref(), session);
         Some(Self { replayed, harvest: Harvest::resume(harvest)?, lines, clock })
     }
@@ -135,7 +135,7 @@ impl Gathering {
         let micros = clock.micros(entry.time);
         elapse((replayed, harvest, lines), *clock, entry.time);
         harvest.before(entry.kind, micros, &mut replayed.screen, lines);
-        replayed.entries += 1;
+        replayed.entries = entry.counted(replayed.entries);
         match entry.kind {
             Kind::Output | Kind::Errors => {
                 let mut position = entry.position;

@@ -126,3 +126,32 @@ fn put(path: &Path, bytes: &[u8]) {
     let file = fs::OpenOptions::new().write(true).truncate(true).open(path);
     file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes)).expect("it is ours");
 }
+
+#[test]
+fn entries_have_their_numbers_whoever_writes_them() {
+    let world = World::new();
+    let script = "echo first; read go < \"$0\"; echo second; read go < \"$1\"; echo third";
+    let paths = ["one", "two"].map(|name| world.beside(name));
+    let [one, two] = paths.each_ref().map(|path| Gate::new(path));
+    let life = world.observe(world.launch(&[], &["sh", "-c", script, &paths[0], &paths[1]]));
+    life.until_shown("first");
+    life.replace("guard");
+    one.open();
+    life.until_shown("second");
+    let ran = world.abide.run(&["upgrade", &life.id]);
+    assert_eq!(ran.code(), Some(0), "{ran:?}");
+    two.open();
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    let recording = fs::read(world.dir(&life.id).join("recording")).expect("it is ours");
+    let (mut at, mut numbers) = (0, Vec::new());
+    while let Next::Entry(entry, length) = next(&recording[at..]) {
+        numbers.push(entry.number);
+        at += length;
+        if at == recording.len() {
+            break;
+        }
+    }
+    assert_eq!(at, recording.len(), "all of it was read");
+    assert!(numbers.len() >= 4, "{numbers:?}");
+    assert!(numbers.iter().zip(1..).all(|(number, counted)| *number == counted), "{numbers:?}");
+}

@@ -66,6 +66,52 @@ fn a_damaged_block_of_a_packed_recording_costs_itself_only_and_is_located() {
 }
 
 #[test]
+fn behind_damage_an_entry_has_the_number_that_it_had_with_keyframes_and_without() {
+    let world = World::new();
+    let id = world.launch(&[], &["seq", "1", "600000"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    let numbers = || {
+        let look = |at: &str| {
+            let seen = data(&world.abide.run(&["snapshot", "--json", "--at", at, &id]));
+            (seen["entry"].clone(), seen["hash"].clone())
+        };
+        let found = data(&world.abide.run(&["search", "--json", "-F", "590001"]));
+        let diff = data(&world.abide.run(&["diff", "--json", &id, "--from", "seq:3900000"]));
+        let diff = (diff["from"]["entry"].clone(), diff["to"]["entry"].clone());
+        let hits = found["hits"].as_array().expect("hits").clone();
+        assert_eq!(hits.len(), 1, "{found}");
+        let entry = hits[0]["entry"].clone();
+        let by_number = look(&format!("#{entry}"));
+        (look("seq:4000000"), entry, by_number, diff)
+    };
+    pack(&world, &id);
+    let sound = numbers();
+    let (path, keyframes) = (world.dir(&id).join("recording.packed"), world.dir(&id).join("keyframes"));
+    let kept = fs::read(&keyframes).expect("there are some");
+    let packed = fs::File::options().read(true).write(true).open(path).expect("it is ours");
+    let mut byte = [0];
+    packed.read_exact_at(&mut byte, 5_000).expect("it is as long");
+    packed.write_all_at(&[byte[0] ^ 0x10], 5_000).expect("it is ours");
+    let forget = |name: &str| drop(fs::remove_file(world.dir(&id).join(name)));
+    forget("index");
+    assert_eq!(numbers(), sound, "with keyframes of before the damage");
+    forget("index");
+    forget("keyframes");
+    assert_eq!(numbers(), sound, "without keyframes");
+    let gaps = || data(&world.abide.run(&["snapshot", "--json", "--at", "seq:4000000", &id]))["gaps"].clone();
+    let told = gaps();
+    assert_eq!(told.as_array().map(Vec::len), Some(1), "{told}");
+    let mended = world.abide.run(&["doctor", "--fix"]);
+    assert!(mended.stdout.contains("were made anew"), "{mended:?}");
+    assert_ne!(fs::read(&keyframes).expect("there are some again"), kept);
+    assert_eq!(
+        (numbers(), gaps()),
+        (sound, told),
+        "keyframes that were made of what is left know what is not"
+    );
+}
+
+#[test]
 fn a_recording_ends_where_it_may_not_grow_any_more_and_says_so() {
     let world = World::new();
     let script = "echo first; seq 1 100000; echo last; exit 6";
