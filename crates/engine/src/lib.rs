@@ -38,6 +38,7 @@ pub use act::pack::PackedOne;
 pub use act::seal::Sealing;
 pub use act::upgrade::{Became, Upgraded};
 pub use client::attach::{Attaching, Left};
+pub use client::mark::Marking;
 pub use client::play::Playing;
 pub use facts::{Wanted, Witnessed};
 pub use host::View;

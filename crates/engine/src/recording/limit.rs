@@ -14,7 +14,7 @@ use super::file::RecordingFile;
 use super::keyframes::Point;
 use super::replayed::Replayed;
 use super::{Found, Reader};
-use crate::client::mark;
+use crate::client::mark::{self, Marking};
 use crate::find;
 use crate::store::{Home, SessionDir};
 use crate::truth::Session;
@@ -107,12 +107,24 @@ impl Clock {
             At::Entry(entry) => Limit::Entry(*entry),
             At::Mark(name) => {
                 let (home, dir, recording) = place;
-                let position = mark::positions(home, session, name).last().copied();
-                let found = find_mark(dir, recording, name, position);
+                let told = mark::last(home, session, name);
+                let found = find_mark(dir, recording, name, told.as_ref().map(|told| told.position));
                 let found = found.map_err(|error| failed((&session.id, session.verdict.status), &error))?;
-                Limit::Entry(found.ok_or_else(|| no_mark(session, name))?)
+                match (found, told) {
+                    (Some((_, position)), Some(told)) if position < told.position => told.limit(),
+                    (Some((entry, _)), _) => Limit::Entry(entry),
+                    (None, Some(told)) => told.limit(),
+                    (None, None) => return Err(no_mark(session, name)),
+                }
             }
         })
+    }
+}
+
+impl Marking {
+    /// One that is not in the recording, which was cut: only its time leads there.
+    const fn limit(&self) -> Limit {
+        Limit::Time { asked: self.boot_us, until: self.boot_us.saturating_add(999) }
     }
 }
 
@@ -205,14 +217,14 @@ impl Limit {
     }
 }
 
-/// The number of the entry that last set a mark of this name: looked for where the evidence says that it is, else
+/// The number of the entry that last set a mark of this name, and its position: looked for where the evidence says that it is, else
 /// everywhere.
 fn find_mark(
     dir: &SessionDir,
     recording: &RecordingFile,
     name: &str,
     position: Option<u64>,
-) -> io::Result<Option<u64>> {
+) -> io::Result<Option<(u64, u64)>> {
     let found = match position {
         Some(position) => {
             let near = Point::latest(dir, recording, |head| head.position <= position);
@@ -221,7 +233,7 @@ fn find_mark(
         None => None,
     };
     match found {
-        Some(entry) => Ok(Some(entry)),
+        Some(mark) => Ok(Some(mark)),
         None => last_mark(recording, name, (0, 0), u64::MAX),
     }
 }
@@ -232,7 +244,7 @@ fn last_mark(
     name: &str,
     (offset, before): (u64, u64),
     until: u64,
-) -> io::Result<Option<u64>> {
+) -> io::Result<Option<(u64, u64)>> {
     let mut reader = Reader::new(recording.try_clone()?, offset).limited(recording.length()?);
     let (mut entries, mut found) = (before, None);
     while let Some(next) = reader.peek()? {
@@ -242,7 +254,7 @@ fn last_mark(
             }
             entries = entry.counted(entries);
             if entry.kind == Kind::Mark && entry.payload == name.as_bytes() {
-                found = Some(entries);
+                found = Some((entries, entry.position));
             }
         }
         reader.pass();

@@ -19,6 +19,7 @@ use super::replayed::Replayed;
 use super::tail::{News, Tail};
 use super::whole::Due;
 use super::{Found, Reader};
+use crate::client::mark::Marking;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
 
@@ -204,6 +205,13 @@ impl<'a> Replay<'a> {
             Limit::None => ended,
             Limit::Start | Limit::Position(_) | Limit::Entry(_) => None,
         }
+    }
+
+    /// Where a mark is that is in the evidence alone: behind all that was read.
+    #[must_use]
+    pub fn instant_of(&self, marking: &Marking) -> Instant {
+        let at = self.clock.instant(&self.replayed, marking.boot_us);
+        Instant { position: marking.position, ..at }
     }
 
     /// The same, to keep.

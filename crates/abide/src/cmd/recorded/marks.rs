@@ -92,6 +92,14 @@ impl Verb for Args {
                 What::Entry(..) | What::Begin(_) | What::LetGo | What::CaughtUp => {}
             }
         }
+        for marking in sessions.markings(&session) {
+            // Where the recording was cut, the evidence alone has it.
+            let is_same = |known: &NamedView| known.name == marking.name && known.instant.seq == marking.position;
+            if !marks.iter().any(is_same) {
+                let instant = InstantView::new(replay.instant_of(&marking));
+                marks.push(NamedView { name: marking.name, instant });
+            }
+        }
         over.extend(commands.finish());
         let commands = over.into_iter().map(CommandView::new).collect();
         let view = MarksView { id: session.id.to_string(), marks, commands };

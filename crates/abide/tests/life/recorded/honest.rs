@@ -27,10 +27,13 @@ fn doctor(world: &World) -> (Ran, Vec<String>) {
 #[test]
 fn a_recording_that_was_cut_says_so_to_everybody_while_the_program_runs() {
     let world = World::new();
-    let end = Gate::new(&world.beside("end"));
-    let script = "echo first; seq 1 100000; echo last; read go < \"$0\"";
-    let id = world.launch(&["--max-recording", "64K"], &["sh", "-c", script, &world.beside("end")]);
-    let life = world.observe(id);
+    let paths = ["gate", "end"].map(|name| world.beside(name));
+    let [gate, end] = paths.each_ref().map(|path| Gate::new(path));
+    let script = "echo first; read go < \"$0\"; seq 1 100000; echo last; read go < \"$1\"";
+    let command = ["sh", "-c", script, &paths[0], &paths[1]];
+    let life = world.observe(world.launch(&["--max-recording", "64K"], &command));
+    life.until_shown("first");
+    gate.open();
     until("it is cut", || !world.told(&life.id, "cut").is_empty());
     until("the live screen goes on", || {
         data(&world.abide.run(&["snapshot", "--json", &life.id]))["lines"].to_string().contains("last")
@@ -55,9 +58,22 @@ fn a_recording_that_was_cut_says_so_to_everybody_while_the_program_runs() {
     assert!(found.stderr.contains("not searched whole"), "{found:?}");
     assert_eq!(world.inspect(id)["recording"]["complete"], false);
     assert_eq!(doctor(&world).1, ["weak"], "it was asked for");
+    // A mark is a fact, also where there is no room for it in the recording.
+    let set = data(&world.abide.run(&["mark", "--json", id, "beyond"]));
+    assert_eq!(set["instant"]["seq"], told_in_all(&world, id), "{set}");
+    let listed = data(&world.abide.run(&["marks", "--json", id]));
+    assert_eq!((&listed["marks"][0]["name"], list(&listed, "marks")), (&"beyond".into(), 1), "{listed}");
+    assert_eq!(listed["marks"][0]["instant"], set["instant"]);
+    let seen = data(&world.abide.run(&["snapshot", "--json", "--at", "mark:beyond", id]));
+    assert_eq!(list(&seen, "gaps"), 1, "{seen}");
     end.open();
     assert_eq!(world.wait(id).0, Some(0));
     assert!(world.abide.run(&["logs", id]).stdout.contains("was cut here"));
+}
+
+/// How much output there was, recorded or not.
+fn told_in_all(world: &World, id: &str) -> Value {
+    data(&world.abide.run(&["snapshot", "--json", id]))["seq"].clone()
 }
 
 /// Where the last entry with output begins.
