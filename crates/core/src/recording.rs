@@ -4,6 +4,7 @@
 pub mod command;
 pub mod pace;
 pub mod player;
+pub mod prompt;
 pub mod redact;
 pub mod scroll;
 

@@ -136,6 +136,25 @@ fn marks_and_commands_are_listed_with_their_instants() {
 }
 
 #[test]
+fn a_command_line_that_no_shell_tells_is_read_off_its_prompt() {
+    let tape = Tape::new(30, 4)
+        .at(1_000_000)
+        .output("\x1b]133;A\x07$ \x1b]133;B\x07")
+        .at(1_200_000)
+        .output("maek\x08\x08\x1b[Kke test\r\n\x1b]133;C\x07ran\r\n\x1b]133;D;0\x07")
+        .at(2_000_000)
+        .output("\x1b]133;A\x07$ \x1b]133;B\x07exit\r\n\x1b]133;C\x07");
+    let (stage, _scene) = stage(&tape);
+    assert_eq!(
+        stage.text(&["marks", ID]),
+        "+1.200000s  command  0 in 0ms     make test\n+2.000000s  command  no end told  exit\n"
+    );
+    let told = data(stage.abide.json(&["marks", ID]));
+    let lines: Vec<&Value> = (0..2).map(|at| &told["commands"][at]["command"]).collect();
+    assert_eq!(lines, [&json!("make test"), &json!("exit")]);
+}
+
+#[test]
 fn a_cast_is_what_asciinema_defines_word_for_word() {
     let (stage, _scene) = stage(&tape());
     let cast = stage.text(&["export", "--from", "+1.2s", "--to", "+2s", "--input", ID]);

@@ -4,6 +4,9 @@
 
 use std::str;
 
+use super::prompt::Prompt;
+use crate::screen::Size;
+
 const ESC: u8 = 0x1b;
 /// A longer sequence is none of a prompt's.
 const LONGEST: usize = 16 * 1024;
@@ -159,7 +162,7 @@ fn unescaped(text: &str) -> String {
 /// One command: where it began to run, and where it ended, if it did; `T` says where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command<T> {
-    /// Null if the shell does not tell it.
+    /// As the shell tells it, else as it stood behind the prompt; none if there was none.
     pub line: Option<String>,
     pub began: T,
     pub ended: Option<T>,
@@ -169,24 +172,39 @@ pub struct Command<T> {
 /// Makes commands of the words of a shell.
 #[derive(Debug, Clone)]
 pub struct Commands<T> {
+    prompt: Prompt,
     line: Option<String>,
     open: Option<Command<T>>,
 }
 
 impl<T> Default for Commands<T> {
     fn default() -> Self {
-        Self { line: None, open: None }
+        Self { prompt: Prompt::default(), line: None, open: None }
     }
 }
 
 impl<T> Commands<T> {
+    /// Takes what is shown up to the next word: a command line that the shell does not tell is read off it.
+    pub fn show(&mut self, bytes: &[u8]) {
+        self.prompt.show(bytes);
+    }
+
+    /// The terminal is so large from here on.
+    pub const fn resize(&mut self, size: Size) {
+        self.prompt.resize(size);
+    }
+
     /// Takes the next word, and gives the command that is over now.
     pub fn hear(&mut self, at: T, word: Word) -> Option<Command<T>> {
         match word {
             Word::Line(line) => self.line = Some(line),
-            Word::Typing => self.line = None,
+            Word::Typing => {
+                self.line = None;
+                self.prompt.type_in();
+            }
             Word::Runs(line) => {
-                let line = line.or_else(|| self.line.take());
+                let shown = self.prompt.send_off();
+                let line = line.or_else(|| self.line.take()).or(shown);
                 // A shell that does not tell ends has this one begin where the last one ended.
                 return self.open.replace(Command { line, began: at, ended: None, exit_code: None });
             }
@@ -196,6 +214,7 @@ impl<T> Commands<T> {
             }
             // A prompt without a word on the end: the command is over, and nobody told its code.
             Word::Prompt => {
+                self.prompt.ask();
                 let open = self.open.take()?;
                 return Some(Command { ended: Some(at), ..open });
             }

@@ -2,8 +2,8 @@
 
 use abide_core::failure::Failure;
 use abide_core::instant::{Instant, Span};
-use abide_core::recording::Kind;
 use abide_core::recording::command::{Command, Commands, Listener};
+use abide_core::recording::{Kind, parse_resize};
 use abide_engine::What;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "Commands are known where the shell tells its terminal of them (OSC 133, \"shell integration\"): where each \
-    began and ended, its exit code, and its command line if the shell tells that too."
+    began and ended, its exit code, and its command line: as the shell tells it, else as it stood behind the prompt when it \
+    was sent off."
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
@@ -53,13 +54,14 @@ struct NamedView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ShellCommand")]
 struct CommandView {
-    /// Null if the shell does not tell it. What looks like a secret is masked.
+    /// As the shell tells it, else as it stood behind its prompt; null if there was none. What looks like a secret is
+    /// masked.
     command: Option<String>,
     began: InstantView,
-    /// Null if it was not over yet.
+    /// Null if no end was told: it runs, or the session ended first.
     ended: Option<InstantView>,
     duration_ms: Option<u64>,
-    /// Null if the shell did not tell it, or it was not over yet.
+    /// Null if the shell did not tell it.
     exit_code: Option<i32>,
 }
 
@@ -83,18 +85,27 @@ impl Verb for Args {
                     marks.push(NamedView { name, instant: InstantView::new(step.at) });
                 }
                 What::Entry(entry, _) if entry.kind == Kind::Output => {
+                    let mut heard = 0;
                     listener.hear(entry.payload, &mut |end, word| {
                         let at = Instant { position: entry.position + end as u64, ..step.at };
+                        commands.show(&entry.payload[heard..end]);
+                        heard = end;
                         over.extend(commands.hear(at, word));
                     });
+                    commands.show(&entry.payload[heard..]);
                 }
                 What::Gap(missing) => front.output.warn(&missing.says(), None),
-                What::Entry(..) | What::Begin(_) | What::LetGo | What::CaughtUp => {}
+                What::Entry(entry, _) if entry.kind == Kind::Resize => {
+                    parse_resize(entry.payload).into_iter().for_each(|size| commands.resize(size));
+                }
+                What::Begin(_) => commands.resize(step.screen.size()),
+                What::Entry(..) | What::LetGo | What::CaughtUp => {}
             }
         }
         for marking in sessions.markings(&session) {
             // Where the recording was cut, the evidence alone has it.
-            let is_same = |known: &NamedView| known.name == marking.name && known.instant.seq == marking.position;
+            let is_same =
+                |known: &NamedView| known.name == marking.name && known.instant.seq == marking.position;
             if !marks.iter().any(is_same) {
                 let instant = InstantView::new(replay.instant_of(&marking));
                 marks.push(NamedView { name: marking.name, instant });
@@ -103,7 +114,7 @@ impl Verb for Args {
         over.extend(commands.finish());
         let commands = over.into_iter().map(CommandView::new).collect();
         let view = MarksView { id: session.id.to_string(), marks, commands };
-        front.output.show(&view, |page| table::put(page, 0, 1, &view.rows()))?;
+        front.output.show(&view, |page| table::put(page, 0, 1, &view.rows(session.is_over())))?;
         Ok(0)
     }
 }
@@ -124,24 +135,25 @@ impl CommandView {
 
 impl MarksView {
     /// Both kinds by their instants.
-    fn rows(&self) -> Vec<Vec<Cell>> {
+    fn rows(&self, is_over: bool) -> Vec<Vec<Cell>> {
+        let open = if is_over { "no end told" } else { "not over" };
         let marks = self.marks.iter().map(|mark| {
             let row = [mark.instant.since.as_str(), "mark", "", &mark.name];
             (mark.instant.entry, row.map(Cell::plain).to_vec())
         });
         let commands = self.commands.iter().map(|command| {
-            let took = command.duration_ms.map_or_else(|| "not over".to_owned(), time::span);
+            let took = command.duration_ms.map_or_else(|| open.to_owned(), time::span);
             let (tone, ended) = match command.exit_code {
                 Some(0) => (Tone::Good, format!("0 in {took}")),
                 Some(code) => (Tone::Bad, format!("{code} in {took}")),
                 None => (Tone::Plain, took),
             };
-            let line = command.command.as_deref().unwrap_or("(not told)");
+            let line = command.command.as_deref().unwrap_or("(not told)").replace('\n', " ");
             let row = vec![
                 Cell::plain(&command.began.since),
                 Cell::plain("command"),
                 Cell::new(tone, &ended),
-                Cell::plain(line),
+                Cell::plain(&line),
             ];
             (command.began.entry, row)
         });
