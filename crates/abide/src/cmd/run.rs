@@ -8,6 +8,7 @@ use abide_core::evidence::number::Errno;
 use abide_core::evidence::{Size, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
+use abide_core::screen::LONGEST_SIDE;
 use abide_engine::launch::{self, Input};
 use abide_engine::{Attaching, Request, Session, Sessions, Shown, Until, Waiting, place};
 
@@ -271,7 +272,7 @@ fn parse_limit(text: &str) -> Result<Option<u64>, Failure> {
 fn parse_size(text: &str) -> Result<Size, Failure> {
     form::size(text).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{text}` is no size"))
-            .hint("a size is given as 80x24, columns first")
+            .hint(format!("a size is given as 80x24, columns first, neither above {LONGEST_SIDE}"))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use abide_core::evidence::Size;
 use abide_core::keys::detach::DetachKey;
+use abide_core::screen::LONGEST_SIDE;
 
 use crate::when;
 
@@ -30,7 +31,7 @@ impl Form {
         match self {
             Self::Directory => "an absolute path, or one that begins with \"~/\"",
             Self::Duration => "a duration such as \"10s\" or \"1m30s\"",
-            Self::Size => "columns and rows such as \"80x24\"",
+            Self::Size => "columns and rows such as \"80x24\", neither above 1000",
             Self::Key => "a key such as 'ctrl-b', keys in turn such as 'ctrl-b,d', or 'none'",
             Self::Colours => "\"auto\", \"always\" or \"never\"",
             Self::Age => "a duration such as \"7d\", or \"none\"",
@@ -94,11 +95,12 @@ pub(crate) fn number(text: &str) -> Option<usize> {
     text.parse().ok()
 }
 
-/// Columns and rows.
+/// Columns and rows, neither more than a screen can have.
 pub(crate) fn size(text: &str) -> Option<Size> {
     let (cols, rows) = text.split_once('x')?;
     let size = Size { cols: cols.parse().ok()?, rows: rows.parse().ok()? };
-    (size.cols > 0 && size.rows > 0).then_some(size)
+    let fits = |side: u16| (1..=LONGEST_SIDE).contains(&side);
+    (fits(size.cols) && fits(size.rows)).then_some(size)
 }
 
 /// A number of bytes, or of units of them.
@@ -123,7 +125,22 @@ mod tests {
         let cases: [(Form, &[&str], &[&str]); 8] = [
             (Form::Directory, &["/srv", "~/x"], &["", "srv", "~", "~user/x", "./x"]),
             (Form::Duration, &["10s", "1m30s", "0s"], &["", "10", "none", "-1s"]),
-            (Form::Size, &["80x24"], &["", "80", "0x24", "80x0", "80x24x1", "80X24", "99999x1"]),
+            (
+                Form::Size,
+                &["80x24", "1000x1000"],
+                &[
+                    "1001x24",
+                    "80x1001",
+                    "65535x65535",
+                    "",
+                    "80",
+                    "0x24",
+                    "80x0",
+                    "80x24x1",
+                    "80X24",
+                    "99999x1",
+                ],
+            ),
             (Form::Key, &["ctrl-\\", "ctrl-a", "ctrl-A", "ctrl-]"], &["", "a", "ctrl-", "ctrl-1", "ctrl-aa"]),
             (Form::Colours, &["auto", "always", "never"], &["", "yes", "Auto"]),
             (Form::Age, &["7d", "none"], &["", "7", "None"]),

@@ -82,6 +82,41 @@ fn gc_keeps_what_the_file_says_unless_a_limit_is_given() {
 }
 
 #[test]
+fn gc_removes_the_oldest_first_however_small_they_are() {
+    let world = World::new();
+    let ended = |script: &str| {
+        let id = world.launch(&[], &["sh", "-c", script]);
+        assert_eq!(world.wait(&id).0, Some(0));
+        id
+    };
+    let (oldest, large, latest) = (ended("echo small"), ended("seq 1 100000"), ended("echo latest"));
+    let collected = |limit: &str| {
+        let args = ["gc", "--json", "--dry-run", "--max-bytes", limit];
+        let removed = data(&world.abide.run(&args))["removed"].clone();
+        let ids = removed.as_array().expect("a list").iter().map(|one| one["id"].as_str().map(str::to_owned));
+        let mut ids: Vec<String> = ids.collect::<Option<_>>().expect("ids");
+        ids.sort_unstable();
+        ids
+    };
+    let mut older = vec![oldest, large];
+    older.sort_unstable();
+    assert_eq!(collected("300K"), older, "all that is older than what does not fit, and not {latest}");
+    assert_eq!(collected("10M"), [""; 0], "all of them fit");
+}
+
+#[test]
+fn a_size_that_no_screen_can_have_is_refused_with_the_limit() {
+    let world = World::new();
+    for size in ["65535x65535", "1001x24", "80x1001"] {
+        let ran = world.abide.run(&["run", "-d", "--size", size, "--", "true"]);
+        assert_eq!((ran.code(), ran.stderr.contains("neither above 1000")), (Some(2), true), "{ran:?}");
+    }
+    let _path = world.home.config("size = '65535x65535'\n");
+    let ran = world.abide.run(&["run", "-d", "--", "true"]);
+    assert!(ran.code() != Some(0) && ran.stderr.contains("neither above 1000"), "{ran:?}");
+}
+
+#[test]
 fn a_cap_in_the_file_is_refused_and_caps_no_wait() {
     let world = World::new();
     let (life, gate) = world.gated(&["exit 7"]);

@@ -137,7 +137,7 @@ fn config_explains_every_fault_and_still_shows_what_holds() {
         "abide: {path}:2: `grce` is no key\n\
          hint: did you mean `grace`? `abide config` shows all keys\n\
          abide: {path}:3: `size` cannot be 80\n\
-         hint: allowed: columns and rows such as \"80x24\"\n\
+         hint: allowed: columns and rows such as \"80x24\", neither above 1000\n\
          abide: {path}:4: this is not TOML: key with no value, expected `=`\n\
          hint: a line is KEY = VALUE, with text in quotes; `abide config` shows all keys\n"
     );

@@ -140,14 +140,16 @@ pub(crate) fn collect(
         .collect();
     // The latest first, as they came; what is left over of room and number goes to them.
     over.sort_by_key(|(session, _)| std::cmp::Reverse(session.ended_at()));
-    let mut room = limits.max_bytes;
+    let (mut room, mut is_full) = (limits.max_bytes, false);
     let mut collected = Vec::new();
     for (index, (session, bytes)) in over.into_iter().enumerate() {
         let age = u64::try_from(now.saturating_sub(session.ended_at())).unwrap_or(0);
         let too_old = limits.older_ms.is_some_and(|older| age > older);
         let too_many = limits.keep.is_some_and(|keep| index >= keep);
         let left = room.map(|room| room.checked_sub(bytes));
-        let too_much = left == Some(None);
+        let too_much = is_full || left == Some(None);
+        // What is older than the first that does not fit goes too, however small it is: the oldest go first.
+        is_full = too_much;
         if !(too_old || too_many || too_much) {
             room = left.flatten();
             continue;

@@ -2,8 +2,8 @@
 
 use std::os::fd::AsFd;
 
-use abide_core::evidence::{Body, Marked};
 use abide_core::evidence::frame::Found;
+use abide_core::evidence::{Body, Marked};
 use abide_core::failure::{Code, Failure, admit};
 use abide_core::instant::{At, Instant, Span};
 use abide_core::status::Column;

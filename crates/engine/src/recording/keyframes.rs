@@ -64,25 +64,27 @@ fn stands(head: &Head, recording: &RecordingFile) -> bool {
     read.is_ok() && behind == head.behind && length >= head.offset
 }
 
-/// Whether no place of a finished recording is far behind a keyframe that can be used.
+/// Whether all keyframes are as they were written, and no place of a finished recording is far behind one.
 pub(crate) fn are_whole(dir: &SessionDir) -> std::io::Result<bool> {
     let recording = dir.recording()?;
     let length = recording.length()?;
+    let Ok(file) = dir.keyframes() else {
+        return Ok(length <= FAR);
+    };
+    if !is_sound(&file) {
+        return Ok(false);
+    }
     if length <= FAR {
         return Ok(true);
     }
-    let Ok(file) = dir.keyframes() else {
-        return Ok(false);
-    };
     let mut found = scan(&file);
     found.sort_by_key(|(_, head)| head.offset);
     // Those of another recording do not stand in this one; one tells for all.
     if found.last().is_some_and(|(_, head)| !stands(head, &recording)) {
         return Ok(false);
     }
-    let sound = found.into_iter().filter(|(at, _)| load(&file, *at).is_some());
     let mut last = 0;
-    for offset in sound.map(|(_, head)| head.offset).chain([length]) {
+    for offset in found.into_iter().map(|(_, head)| head.offset).chain([length]) {
         if offset > last + FAR {
             return Ok(false);
         }
@@ -144,6 +146,19 @@ fn scan(file: &File) -> Vec<(u64, Head)> {
         }
     }
     found
+}
+
+/// Whether a file of keyframes holds whole ones and nothing else.
+fn is_sound(file: &File) -> bool {
+    let mut header = [0; HEADER];
+    let mut at = 0;
+    while file.read_exact_at(&mut header, at).is_ok() {
+        match keyframe::head(&header) {
+            Some((_, length)) if load(file, at).is_some() => at += (HEADER + length) as u64,
+            Some(_) | None => return false,
+        }
+    }
+    file.metadata().is_ok_and(|meta| meta.len() == at)
 }
 
 /// What a keyframe holds, if it is whole.

@@ -78,7 +78,9 @@ fn a_flood_has_its_keyframes_soon_after_its_end_and_doctor_makes_them_anew() {
     let at = ["--at", "seq:9000000"];
     let (seen, whole) = (snapshot(&world, &at, &id), fs::read(&keyframes).expect("there are some"));
     assert!(whole.len() > 100_000, "one a MiB: {}", whole.len());
-    for damaged in [&whole[..whole.len() / 3], b""] {
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    for damaged in [&whole[..whole.len() / 3], b"", &flipped] {
         fs::File::create(&keyframes).and_then(|mut file| file.write_all(damaged)).expect("they are ours");
         assert!(complains());
         assert_eq!(snapshot(&world, &at, &id), seen, "slowly, but the same");
