@@ -58,10 +58,11 @@ pub(crate) fn is_complete(dir: &SessionDir, session: &Session) -> Option<bool> {
     Some(reaches(SHORT) || reaches(LONG))
 }
 
-/// Whether a session has, or had, a recording: the evidence says so.
+/// Whether a session must have a recording: the evidence says that there was one, and nobody removes it.
 pub(crate) fn is_expected(session: &Session) -> bool {
     let written = session.evidence.record.drained.is_some() || session.seen.guard.is_alive();
-    written && !session.verdict.status.is_destroyed()
+    let removed = session.verdict.status.is_destroyed() || session.evidence.closing.removing.is_some();
+    written && !removed
 }
 
 /// The position behind the last frame, if the file ends with it; so much of the file is read at most.

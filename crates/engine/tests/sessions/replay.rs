@@ -162,7 +162,13 @@ fn damage_is_located_where_it_is_and_everything_else_is_shown() {
     let steps = recorded.steps(None, None);
     let damage = steps.iter().filter(|step| step.contains("Damage")).count();
     assert_eq!(damage, 2, "{steps:?}");
-    assert!(steps[4].contains("Damage") && steps[5].starts_with("#5 Resize"), "{steps:?}");
+    assert!(steps[4].contains("Damage") && steps[5].starts_with("#6 Resize"), "{steps:?}");
+    let lost = recorded.at(At::Entry(5)).expect("a screen");
+    assert_eq!(
+        (lost.screen.view().row_text(0).as_str(), lost.gaps.len()),
+        ("one", 1),
+        "the one that is lost"
+    );
     assert!(steps.iter().any(|step| step.contains("Cut(\"9 bytes of output are missing")), "{steps:?}");
     let last = recorded.sessions.snapshot(&recorded.session, None).expect("a screen");
     assert_eq!(last.screen.view().row_text(0), "one three");
