@@ -37,6 +37,7 @@ struct Held {
 enum HeldWhat {
     Entry {
         kind: Kind,
+        number: u32,
         time: u64,
         position: u64,
         /// What stands before the text.
@@ -45,11 +46,13 @@ enum HeldWhat {
     /// An entry that has no text.
     Bytes {
         kind: Kind,
+        number: u32,
         time: u64,
         position: u64,
         payload: Vec<u8>,
     },
     Gap(Gap),
+    LetGo,
     CaughtUp,
 }
 
@@ -72,8 +75,8 @@ impl Redacted {
 
     /// What an entry becomes, on which side its text stands, and that text.
     fn held(&mut self, entry: &Entry<'_>) -> (HeldWhat, Side, String) {
-        let Entry { kind, time, position, payload } = *entry;
-        let text = |head: &[u8]| HeldWhat::Entry { kind, time, position, head: head.to_vec() };
+        let Entry { kind, number, time, position, payload } = *entry;
+        let text = |head: &[u8]| HeldWhat::Entry { kind, number, time, position, head: head.to_vec() };
         match kind {
             Kind::Output | Kind::Errors => {
                 let passed = self.passage.pass(payload);
@@ -89,7 +92,7 @@ impl Redacted {
                 (text(&[]), Side::Other, starred(&name, &secrets(&name)))
             }
             Kind::Start | Kind::Hidden | Kind::Answer | Kind::Resize | Kind::Cut => {
-                let bytes = HeldWhat::Bytes { kind, time, position, payload: payload.to_vec() };
+                let bytes = HeldWhat::Bytes { kind, number, time, position, payload: payload.to_vec() };
                 (bytes, Side::Other, String::new())
             }
         }
@@ -107,15 +110,19 @@ impl Redacted {
             let bytes;
             let what = match what {
                 HeldWhat::Gap(gap) => What::Gap(gap),
+                HeldWhat::LetGo => {
+                    screen.let_go();
+                    What::LetGo
+                }
                 HeldWhat::CaughtUp => What::CaughtUp,
-                HeldWhat::Entry { kind, time, position, mut head } => {
+                HeldWhat::Entry { kind, number, time, position, mut head } => {
                     head.extend_from_slice(text.as_bytes());
                     bytes = head;
-                    What::Entry(Entry { kind, time, position, payload: &bytes }, &[])
+                    What::Entry(Entry { kind, number, time, position, payload: &bytes }, &[])
                 }
-                HeldWhat::Bytes { kind, time, position, payload } => {
+                HeldWhat::Bytes { kind, number, time, position, payload } => {
                     bytes = payload;
-                    What::Entry(Entry { kind, time, position, payload: &bytes }, &[])
+                    What::Entry(Entry { kind, number, time, position, payload: &bytes }, &[])
                 }
             };
             if let (What::Entry(entry, _), true) = (&what, self.made.needs_screen()) {
@@ -129,6 +136,7 @@ impl Redacted {
 
 /// What an entry does to a screen.
 fn show(screen: &mut Screen, entry: &Entry<'_>) {
+    screen.elapse(entry.time);
     match entry.kind {
         // Nobody is told anything beside the screen.
         Kind::Output | Kind::Errors => drop(screen.feed(entry.payload)),
@@ -147,6 +155,7 @@ impl Export for Redacted {
         let (what, side, text) = match &step.what {
             What::Begin(gaps) => return self.begin(step, gaps, out),
             What::Gap(gap) => (HeldWhat::Gap(gap.clone()), Side::Other, String::new()),
+            What::LetGo => (HeldWhat::LetGo, Side::Other, String::new()),
             What::CaughtUp => (HeldWhat::CaughtUp, Side::Other, String::new()),
             What::Entry(entry, _) => self.held(entry),
         };
@@ -158,7 +167,7 @@ impl Export for Redacted {
         self.passage = Passage::default();
         if !rest.is_empty() {
             let Instant { position, .. } = self.at;
-            let what = HeldWhat::Entry { kind: Kind::Output, time: 0, position, head: Vec::new() };
+            let what = HeldWhat::Entry { kind: Kind::Output, number: 0, time: 0, position, head: Vec::new() };
             self.push(Held { at: self.at, until: None, what }, Side::Shown, rest, out)?;
         }
         let mut settled = Vec::new();

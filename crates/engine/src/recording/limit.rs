@@ -44,6 +44,22 @@ pub(super) fn failed((id, status): (&SessionId, Status), error: &io::Error) -> F
     failure.about(id.as_str()).in_status(status)
 }
 
+/// The end of a span comes before its beginning.
+pub(super) fn reversed(id: &SessionId) -> Failure {
+    Failure::new(Code::BadTime, "the span ends before it begins")
+        .hint("give the earlier instant with --from and the later one with --to")
+        .about(id.as_str())
+}
+
+/// The recording ends before the span begins.
+pub(super) fn too_short(id: &SessionId, replayed: &Replayed) -> Failure {
+    let Replayed { position, entries, .. } = replayed;
+    let has = format!("the recording of session {id} has {entries} entries with {position} bytes of output");
+    Failure::new(Code::BadTime, has)
+        .hint(format!("`abide snapshot {id}` shows its last screen"))
+        .about(id.as_str())
+}
+
 pub(crate) fn read_start(recording: &RecordingFile) -> Option<Start> {
     let mut bytes = vec![0; HEADER + START];
     let length = recording.read_at(&mut bytes, 0).ok()?;

@@ -4,7 +4,7 @@
 use std::io;
 use std::ops::Range;
 
-use abide_core::failure::{Code, Failure};
+use abide_core::failure::Failure;
 use abide_core::instant::{At, Instant, Span};
 use abide_core::keyframe::Head;
 use abide_core::recording::{Entry, Kind, cut_says};
@@ -14,7 +14,7 @@ use abide_sys::signal::Signals;
 
 use super::damage::Damage;
 use super::keyframes::Point;
-use super::limit::{Clock, Limit, failed, read_start};
+use super::limit::{Clock, Limit, failed, read_start, reversed, too_short};
 use super::replayed::Replayed;
 use super::tail::{News, Tail};
 use super::whole::Due;
@@ -245,7 +245,9 @@ impl<'a> Replay<'a> {
         let held = self.replayed.screen.hold_ends().unwrap_or(u64::MAX);
         let until = until.map(|time| self.clock.micros(time.min(held)));
         let what = match stepped {
-            Stepped::Begun if self.to.is_before(self.from, &self.replayed) => return Err(self.reversed()),
+            Stepped::Begun if self.to.is_before(self.from, &self.replayed) => {
+                return Err(reversed(self.tail.session()));
+            }
             Stepped::Begun => What::Begin(&self.gaps),
             Stepped::Entry => match self.reader.peek() {
                 Ok(Some(Found::Entry(whole))) => {
@@ -258,7 +260,7 @@ impl<'a> Replay<'a> {
             Stepped::Gap(gap) => What::Gap(gap),
             Stepped::LetGo => What::LetGo,
             Stepped::CaughtUp => What::CaughtUp,
-            Stepped::Short => return Err(self.too_short()),
+            Stepped::Short => return Err(too_short(self.tail.session(), &self.replayed)),
             Stepped::End => return Ok(None),
         };
         let time = self.asked.take().unwrap_or(self.replayed.time);
@@ -424,23 +426,6 @@ impl<'a> Replay<'a> {
             return Some(damage.told());
         }
         if self.tail.has_ended() { self.due.missing_at(position) } else { self.due.cut_at(position) }
-    }
-
-    fn reversed(&self) -> Failure {
-        Failure::new(Code::BadTime, "the span ends before it begins")
-            .hint("give the earlier instant with --from and the later one with --to")
-            .about(self.tail.session().as_str())
-    }
-
-    fn too_short(&self) -> Failure {
-        let Replayed { position, entries, .. } = self.replayed;
-        let id = self.tail.session();
-        Failure::new(
-            Code::BadTime,
-            format!("the recording of session {id} has {entries} entries with {position} bytes of output"),
-        )
-        .hint(format!("`abide snapshot {id}` shows its last screen"))
-        .about(id.as_str())
     }
 }
 
