@@ -244,12 +244,20 @@ pub struct Respawn {
 const SOUND_MS: u64 = 2_000;
 /// So many may die young before the next one has to wait.
 const YOUNG_DEATHS: u32 = 3;
+/// After so many nobody is likely to live longer.
+const HOPELESS: u32 = 10;
 const LONGEST_PAUSE_MS: u64 = 500;
 
 impl Respawn {
     #[must_use]
     pub const fn due_at(&self) -> u64 {
         self.due_at
+    }
+
+    /// One after the other has died young: the next one will too.
+    #[must_use]
+    pub const fn is_hopeless(&self) -> bool {
+        self.died_young >= HOPELESS
     }
 
     #[must_use]

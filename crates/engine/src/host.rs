@@ -281,8 +281,9 @@ impl Host {
     /// The guard is dead, and with it nobody reads the terminal: the next one goes on where it stopped.
     fn raise_guard(&mut self) {
         self.catch_up();
-        // Without its files nobody could guard it.
-        if is_closed(&self.dir.read().evidence()) || !self.is_kept() {
+        // Without its files nobody could guard it; and where no guard comes up, its program needs none once it is dead.
+        let hopeless = self.line.is_hopeless() && self.program_is_dead();
+        if is_closed(&self.dir.read().evidence()) || !self.is_kept() || hopeless {
             self.end();
             return;
         }
@@ -342,6 +343,11 @@ impl Host {
                 return lock::take(evidence, Holder::Host).unwrap_or(false);
             }
         }
+    }
+
+    fn program_is_dead(&self) -> bool {
+        let program = self.held.rest().find(|(name, _)| *name == handover::PROGRAM);
+        program.is_some_and(|(_, pidfd)| poll::readable(&[pidfd], Some(0))[0])
     }
 
     /// Whether the session's record has not been removed.

@@ -81,8 +81,8 @@ impl Session {
     /// If its status does not allow it.
     pub(crate) fn admits_stop(&self) -> Result<(), Failure> {
         let refused = admit(self.id.as_str(), self.verdict.status, Column::Stoppable);
-        refused.map_err(|failure| match self.kill() {
-            Some(kill) => failure.hint(kill),
+        refused.map_err(|failure| match self.way_on().or_else(|| self.kill()) {
+            Some(way_out) => failure.hint(way_out),
             None => failure,
         })
     }
@@ -103,13 +103,16 @@ impl Session {
         Some(format!("`kill {}` asks its program to end", program.pid))
     }
 
-    /// What lets a guard go on that stands still, where nobody but it can record the end.
+    /// What lets a guard or host go on that stands still, where nobody else can record the end.
     #[must_use]
     pub fn way_on(&self) -> Option<String> {
-        let still = Liveness::Alive(Some(Qualifier::Stopped));
-        let awaited = self.verdict.rule == Rule::Finishing && self.seen.guard == still;
-        let guard = self.evidence.helpers.guarded.as_ref().filter(|_| awaited)?.body.guard.pid;
-        Some(format!("its guard stands still and has yet to record the end: `kill -CONT {guard}` lets it"))
+        let (still, helpers) = (Liveness::Alive(Some(Qualifier::Stopped)), &self.evidence.helpers);
+        let awaited = self.verdict.rule == Rule::Finishing;
+        let guard = helpers.guarded.as_ref().filter(|_| self.seen.guard == still);
+        let host = helpers.hosted.as_ref().filter(|_| self.seen.host == still && !self.seen.guard.is_alive());
+        let guard = guard.map(|told| ("guard", told.body.guard.pid));
+        let (who, pid) = guard.or(host.map(|told| ("host", told.body.host.pid))).filter(|_| awaited)?;
+        Some(format!("its {who} stands still and has yet to record the end: `kill -CONT {pid}` lets it"))
     }
 
     /// Where a picture of its screen comes from now: a host that stands still does not answer.

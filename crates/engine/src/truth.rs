@@ -97,6 +97,12 @@ impl Truth {
         self.probe.hold(who)
     }
 
+    /// The identity of a living process that we hold.
+    #[must_use]
+    pub fn identify_held(&self, pidfd: &OwnedFd) -> Option<Identity> {
+        self.probe.identify_held(pidfd)
+    }
+
     /// How a process ended that we hold but are not the parent of.
     #[must_use]
     pub fn end_of(&self, pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {

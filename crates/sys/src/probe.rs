@@ -80,6 +80,14 @@ impl Probe {
         }
     }
 
+    /// The identity of a living process that we hold.
+    #[must_use]
+    pub fn identify_held(&self, pidfd: &OwnedFd) -> Option<Identity> {
+        let identity = self.identify(system::pid_of(pidfd)?).ok()?;
+        // Asked again: as long as we hold it alive, its number is nobody else's.
+        (system::pid_of(pidfd) == Some(identity.pid)).then_some(identity)
+    }
+
     /// How a process ended that we hold but are not the parent of, and how that was learnt. None while it runs,
     /// or if nobody can tell any more.
     #[must_use]
@@ -149,6 +157,6 @@ mod tests {
         assert!(elsewhere::hold(1).is_none() && elsewhere::process(1).is_none());
         assert!(elsewhere::descendants(1).is_empty() && elsewhere::ancestors(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
-        assert!(elsewhere::end_of(&held, 1).is_none());
+        assert!(elsewhere::end_of(&held, 1).is_none() && elsewhere::pid_of(&held).is_none());
     }
 }

@@ -99,6 +99,14 @@ impl Tape {
         self
     }
 
+    /// Leaves out the entry with this number, counted from 1, as if it had never been there.
+    #[must_use]
+    pub fn without(mut self, entry: usize) -> Self {
+        let end = self.begins.get(entry).copied().unwrap_or(self.bytes.len());
+        self.bytes.drain(self.begins[entry - 1]..end);
+        self
+    }
+
     /// Tears the last entry: so many bytes of it are missing.
     #[must_use]
     pub fn torn(mut self, missing: usize) -> Self {

@@ -131,6 +131,57 @@ fn a_wait_for_what_lives_goes_on_though_all_of_its_record_is_gone() {
 }
 
 #[test]
+fn a_guard_that_follows_on_a_damaged_record_goes_on_with_terminal_and_program() {
+    let world = World::new();
+    for emptied in [false, true] {
+        let life = world.live(&["trap-exit USR1 7", "print ready", "wait-line", "exit 7"]);
+        life.until_shown("ready");
+        let guard = life.helper("guard", None);
+        match emptied {
+            true => drop(std::fs::File::create(world.dir(&life.id).join("evidence")).expect("it is ours")),
+            false => damage(&world, &life.id, "launched"),
+        }
+        guard.signal(Signal::KILL);
+        guard.await_end();
+        until("the next guard is on record", || {
+            life.inspect()["processes"]["guard"]["pid"]
+                .as_u64()
+                .is_some_and(|pid| pid != u64::from(guard.pid()))
+        });
+        if emptied {
+            // What its status is cannot be told any more, so nobody is let in.
+            life.program.0.signal(Signal::USR1);
+        } else {
+            let mut attached = abide_testkit::Terminal::start(&world.abide.command(&["attach", &life.id]));
+            attached.until("ready");
+            attached.type_in(b"go\r");
+            attached.reap();
+        }
+        life.program.0.await_end();
+        let (code, told) = world.wait(&life.id);
+        let kept = ends_are_kept();
+        assert!(code == Some(7) || !kept, "emptied: {emptied}: {told}");
+    }
+}
+
+#[test]
+fn a_host_that_can_raise_no_guard_goes_when_the_program_is_dead() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    let (guard, host) = (life.helper("guard", None), life.helper("host", None));
+    host.signal(Signal::STOP);
+    until("it stands still", || life.inspect()["processes"]["host"]["qualifier"] == "stopped");
+    std::fs::File::create(world.dir(&life.id).join("evidence")).expect("it is ours");
+    guard.signal(Signal::KILL);
+    life.program.0.signal(Signal::KILL);
+    life.program.0.await_end();
+    guard.await_end();
+    host.signal(Signal::CONT);
+    host.await_end();
+    assert_eq!(world.wait(&life.id).0, Some(125), "nobody is left to tell");
+}
+
+#[test]
 fn sealing_changes_no_code_that_was_told_before() {
     let world = World::new();
     let life = world.live(&["hang"]);

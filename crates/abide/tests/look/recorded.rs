@@ -271,3 +271,17 @@ fn cells_are_told_as_json_and_as_nothing_else() {
     let ran = stage.abide.run(&["snapshot", "--cells", "--format", "html", ID]);
     assert_eq!((ran.code(), ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
 }
+
+#[test]
+fn output_that_is_missing_between_two_sound_entries_is_told() {
+    let tape = Tape::new(20, 5).output("one\r\n").output("two\r\n").output("three\r\n").without(3);
+    let (stage, _scene) = stage(&tape);
+    let told = data(stage.abide.json(&["snapshot", ID]));
+    assert_eq!(lines(&told)[..2], ["one", "three"], "everything else is shown");
+    assert_eq!(
+        told["gaps"],
+        json!([{"kind": "missing", "offset": null, "length": 5, "cut": null}]),
+        "{told}"
+    );
+    assert!(stage.abide.run(&["logs", ID]).stdout.contains("5 bytes of output are missing"));
+}

@@ -115,10 +115,19 @@ pub fn tokens(text: &str) -> Vec<Range<usize>> {
         let in_url = !word.contains('/') && is_url_password(&text[..start], &text[end..]);
         if !word.is_empty() && (is_token(word) || announced || in_url) {
             found.push(start..end);
+        } else {
+            found.extend(in_path(word).map(|range| start + range.start..start + range.end));
         }
         (at, before) = (end.max(at + skipped + length), word);
     }
     found
+}
+
+/// Which parts of a path are tokens by themselves.
+fn in_path(word: &str) -> impl Iterator<Item = Range<usize>> {
+    let place = |part: &str| part.as_ptr().addr() - word.as_ptr().addr();
+    let parts = word.split('/').filter(|part| part.len() < word.len() && is_token(part));
+    parts.map(move |part| place(part)..place(part) + part.len())
 }
 
 fn is_token(word: &str) -> bool {
@@ -231,6 +240,7 @@ mod tests {
         for (text, shown) in [
             ("export GITHUB_TOKEN=ghp_0123456789ab && make", "export GITHUB_TOKEN=**************** && make"),
             ("use sk-ant-REDACTED now", "use *************** now"),
+            ("GET https://h/ghp_0123456789ab/x", "GET https://h/****************/x"),
             ("password: hunter2", "password: *******"),
             ("\"api_key\": \"a b\",", "\"api_key\": \"***\","),
             ("curl -H 'Authorization: Bearer abc.def'", "curl -H 'Authorization: ****** *******'"),

@@ -143,6 +143,12 @@ impl Order<'_> {
             && truth.is_alive(&self.guard).is_alive()
     }
 
+    /// It is neither what it was nor what it was told to become.
+    fn another_came_first(&self, truth: &Truth) -> bool {
+        let now = truth.identify(self.guard.pid).ok().and_then(|guard| guard.exe);
+        now.is_some() && now != self.guard.exe && now != Some(self.wanted)
+    }
+
     fn host_is_recorded(&self, now: &Session) -> bool {
         now.evidence.helpers.hosted.as_ref().is_some_and(|told| told.body.host.exe == Some(self.wanted))
     }
@@ -171,6 +177,9 @@ impl Order<'_> {
     fn withdraw(&self, truth: &Truth, home: &Home) -> Result<Became, Failure> {
         let why = match self.take_back(home) {
             Some(_) => "its guard did not answer in time, and the order was withdrawn",
+            None if self.another_came_first(truth) => {
+                "another upgrade came first, and it runs as that version"
+            }
             None if self.guard_became_it(truth) => {
                 "its guard is the new version, but no host of it came up in time"
             }

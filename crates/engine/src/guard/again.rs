@@ -15,7 +15,7 @@ use abide_core::verdict::program_of;
 use abide_core::wire::ANSWERS;
 use abide_sys::disk::PrivateDir;
 use abide_sys::signal::{self, Signals};
-use abide_sys::{pty, reap};
+use abide_sys::{pty, reap, tty};
 
 use super::birth::{guarded, take_lock};
 use super::handover::{self, Given, Handover};
@@ -47,9 +47,14 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
         None => take_lock(&truth, &dir)?,
     };
     let known = dir.read().evidence();
-    let identity = *program_of(&known).ok_or(io::ErrorKind::NotFound)?;
-    let started_boot = known.beginning.started.as_ref().map_or(0, |told| told.at.boot);
-    let (outputs, slave) = outputs(&known, &mut given)?;
+    let pidfd = given.must(handover::PROGRAM)?;
+    // Where the record of it is damaged, the process itself is still known.
+    let living = || truth.identify_held(&pidfd);
+    let identity = program_of(&known).copied().or_else(living).ok_or(io::ErrorKind::NotFound)?;
+    let started = known.beginning.started.as_ref().map(|told| told.at.boot);
+    // Ticks are hundredths of a second.
+    let started_boot = started.or(identity.start_ticks.map(|ticks| ticks.saturating_mul(10))).unwrap_or(0);
+    let (outputs, slave) = outputs(&mut given)?;
     let spill = given.take(handover::SPILL).and_then(|fd| Spill::of(fd).ok());
     let spill = spill.map_or_else(Spill::new, Ok)?;
     let begun = spill.last_typed();
@@ -57,7 +62,6 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     let recording = given.take(handover::RECORDING).map(File::from);
     let recording = recording.map_or_else(|| dir.append_recording(), Ok)?;
     let recorder = Recorder::resume(recording, spill, &known, &handover);
-    let pidfd = given.must(handover::PROGRAM)?;
     let mut keeper = Keeper {
         unsaid: guarded(&truth, evidence.file()).ok(),
         ordered: false,
@@ -101,16 +105,12 @@ fn orders(known: &Evidence, started_boot: u64) -> Orders {
 
 type Outputs = (Vec<(Kind, File)>, Option<OwnedFd>);
 
-/// What is still open of what the program writes to.
-fn outputs(known: &Evidence, given: &mut Given) -> io::Result<Outputs> {
-    let has_terminal = known.beginning.launched.as_ref().is_some_and(|told| told.body.size.is_some());
+/// What is still open of what the program writes to, and the terminal's other side if it is one.
+fn outputs(given: &mut Given) -> io::Result<Outputs> {
     let open = [(Kind::Output, given.take(handover::OUTPUT)), (Kind::Errors, given.take(handover::ERRORS))];
-    let slave = match (&open[0].1, has_terminal) {
-        (Some(terminal), true) => {
-            Some(given.take(handover::SLAVE).map_or_else(|| pty::slave_of(terminal), Ok)?)
-        }
-        (Some(_) | None, _) => None,
-    };
+    let handed = given.take(handover::SLAVE);
+    let terminal = open[0].1.as_ref().filter(|output| tty::is_terminal(output));
+    let slave = terminal.map(|terminal| handed.map_or_else(|| pty::slave_of(terminal), Ok)).transpose()?;
     let files = open.into_iter().filter_map(|(kind, fd)| Some((kind, File::from(fd?))));
     Ok((files.collect(), slave))
 }

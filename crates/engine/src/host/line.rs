@@ -73,6 +73,11 @@ impl Line {
         self.guard.as_ref().is_none_or(is_gone)
     }
 
+    /// No guard can be had.
+    pub(super) const fn is_hopeless(&self) -> bool {
+        self.respawn.is_hopeless()
+    }
+
     /// There is no guard, and it is time for the next one.
     pub(super) fn wants_guard(&self, now: u64) -> bool {
         self.guard.is_none() && self.respawn.is_due(now)

@@ -58,7 +58,7 @@ pub enum Gap {
     Damage { offset: u64, length: u64 },
     /// Output was not recorded here: how much, and why.
     Cut(String),
-    /// The recording ends here, and so many bytes of output followed that are on record no more.
+    /// So many bytes of output that came here are on record no more.
     Missing(u64),
 }
 
@@ -72,7 +72,7 @@ impl Gap {
             }
             Self::Cut(why) => format!("the recording was cut: {why}"),
             Self::Missing(bytes) => {
-                format!("the end of the recording is missing: the last {bytes} bytes of output")
+                format!("{bytes} bytes of output are missing in the recording: they are on record no more")
             }
         }
     }
@@ -351,6 +351,8 @@ impl<'a> Replay<'a> {
                     self.damage = Some(damage);
                     return Ok(Taken::Beyond);
                 }
+                // What is missing is told with it.
+                self.replayed.position = self.replayed.position.max(entry.position);
                 return Ok(Taken::Gap(damage.told()));
             }
             let begin = self.piece.end;
@@ -358,6 +360,11 @@ impl<'a> Replay<'a> {
                 Some(end) if end > begin || entry.payload.is_empty() => end,
                 Some(_) | None => return Ok(Taken::Beyond),
             };
+            let missing = entry.position.saturating_sub(self.replayed.position);
+            if missing > 0 && entry.kind != Kind::Cut {
+                self.replayed.position = entry.position;
+                return Ok(Taken::Gap(Gap::Missing(missing)));
+            }
             let position = entry.position + begin as u64;
             let part = Entry { position, payload: &entry.payload[begin..end], ..entry };
             self.notices = if self.keeps_screen {

@@ -35,6 +35,10 @@ pub(super) const fn end_of(_: &OwnedFd, _: u32) -> Option<(How, Observer)> {
     None
 }
 
+pub(super) const fn pid_of(_: &OwnedFd) -> Option<u32> {
+    None
+}
+
 pub(super) const fn hold(_: u32) -> Option<OwnedFd> {
     None
 }

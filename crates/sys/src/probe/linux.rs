@@ -99,6 +99,14 @@ pub(super) fn end_of(pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {
     if proc_is_ours().unwrap_or(false) { super::exit::of(pidfd, pid) } else { super::exit::from_pidfd(pidfd) }
 }
 
+/// The number of a process that we hold; none once it is dead.
+pub(super) fn pid_of(pidfd: &OwnedFd) -> Option<u32> {
+    let told =
+        fs::read_to_string(format!("/proc/self/fdinfo/{}", std::os::fd::AsRawFd::as_raw_fd(pidfd))).ok()?;
+    let number = told.lines().find_map(|line| line.strip_prefix("Pid:"))?;
+    number.trim().parse().ok()
+}
+
 pub(super) fn hold(pid: u32) -> Option<OwnedFd> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
     pidfd_open(pid, PidfdFlags::empty()).ok()

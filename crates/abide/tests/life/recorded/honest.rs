@@ -109,7 +109,7 @@ fn whatever_becomes_of_a_recording_afterwards_is_told_by_everybody() {
     flipped[last + 40] ^= 1;
     // What stands there instead, and what is told.
     let cases: [(&str, &[u8], &str); 4] = [
-        ("cut between two entries", &sound[..last], "the last 12 bytes of output"),
+        ("cut between two entries", &sound[..last], "12 bytes of output are missing"),
         ("cut within one", &sound[..last + 35], "cannot be read"),
         ("emptied", b"", "bytes of output"),
         ("flipped", &flipped, "cannot be read"),
