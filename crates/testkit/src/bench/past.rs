@@ -97,30 +97,30 @@ fn size(bench: &Bench, id: &str, name: &str) -> u64 {
     path.metadata().map_or(0, |meta| meta.len())
 }
 
-/// A session that has shown so many bytes.
+/// A session that has shown so many bytes. Half way a page stands for a moment that is drawn in pieces.
 fn recorded(bench: &Bench, bytes: u64) -> io::Result<String> {
-    let path = bench.beside("shown");
-    write(&mut BufWriter::new(File::create(&path)?), bytes)?;
-    let id = bench.launch(&["cat", &path])?;
+    let halves = ["one", "two"].map(|half| bench.beside(half));
+    let mut chance = Chance(7);
+    for path in &halves {
+        write(&mut BufWriter::new(File::create(path)?), bytes / 2, &mut chance)?;
+    }
+    let page = "\\033[?1049h\\033[12;20Hxylo\\033[3;1Hsomething else\\033[12;24Hphonist";
+    let script = format!("cat \"$0\"; printf '{page}'; sleep 0.2; printf '\\033[?1049l'; cat \"$1\"");
+    let id = bench.launch(&["sh", "-c", &script, &halves[0], &halves[1]])?;
     let _ = bench.abide.run(&["wait", &id]);
-    std::fs::remove_file(path)?;
+    halves.iter().try_for_each(std::fs::remove_file)?;
     Ok(id)
 }
 
-fn write(to: &mut impl Write, bytes: u64) -> io::Result<()> {
-    let (mut written, mut hidden) = (0, false);
-    let mut chance = Chance(7);
+fn write(to: &mut impl Write, bytes: u64, chance: &mut Chance) -> io::Result<()> {
+    let mut written = 0;
     for number in 0.. {
         if written >= bytes {
             break;
         }
-        let mut text = line(number, &mut chance);
+        let mut text = line(number, chance);
         if number % BETWEEN_PAGES == 0 {
-            text.push_str(&page(number, &mut chance));
-        }
-        if written > bytes / 2 && !hidden {
-            hidden = true;
-            text.push_str("\x1b[?1049h\x1b[12;20Hxylo\x1b[3;1Hsomething else\x1b[12;24Hphonist\x1b[?1049l");
+            text.push_str(&page(number, chance));
         }
         to.write_all(text.as_bytes())?;
         written += text.len() as u64;
