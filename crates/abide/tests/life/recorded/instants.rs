@@ -69,13 +69,13 @@ fn a_mark_names_its_instant_for_good_and_needs_somebody_to_set_it() {
 #[test]
 fn a_flood_has_its_keyframes_soon_after_its_end_and_doctor_makes_them_anew() {
     let world = World::new();
-    let id = world.run(&[], &["flood 12000000", "print over", "exit 0"]);
+    let id = world.run(&[], &["flood 6000000", "print over", "exit 0"]);
     assert_eq!(world.wait(&id).0, Some(0));
     let complains = || world.abide.run(&["doctor"]).stdout.contains("keyframes");
     until("the host has finished them", || world.inspect(&id)["processes"]["host"]["liveness"] != "alive");
     assert!(!complains());
     let keyframes = world.dir(&id).join("keyframes");
-    let at = ["--at", "seq:9000000"];
+    let at = ["--at", "seq:4500000"];
     let (seen, whole) = (snapshot(&world, &at, &id), fs::read(&keyframes).expect("there are some"));
     assert!(whole.len() > 100_000, "one a MiB: {}", whole.len());
     let mut flipped = whole.clone();
@@ -90,7 +90,7 @@ fn a_flood_has_its_keyframes_soon_after_its_end_and_doctor_makes_them_anew() {
         assert_eq!(snapshot(&world, &at, &id), seen);
     }
     // Keyframes of another recording count for nothing.
-    let other = world.run(&[], &["print other", "flood 12000000", "exit 0"]);
+    let other = world.run(&[], &["print other", "flood 6000000", "exit 0"]);
     assert_eq!(world.wait(&other).0, Some(0));
     fs::copy(world.dir(&other).join("recording"), world.dir(&id).join("recording")).expect("they are ours");
     assert_eq!(snapshot(&world, &at, &id)["hash"], snapshot(&world, &at, &other)["hash"]);

@@ -68,21 +68,21 @@ fn a_damaged_block_of_a_packed_recording_costs_itself_only_and_is_located() {
 #[test]
 fn behind_damage_an_entry_has_the_number_that_it_had_with_keyframes_and_without() {
     let world = World::new();
-    let id = world.launch(&[], &["seq", "1", "600000"]);
+    let id = world.launch(&[], &["seq", "1", "550000"]);
     assert_eq!(world.wait(&id).0, Some(0));
     let numbers = || {
         let look = |at: &str| {
             let seen = data(&world.abide.run(&["snapshot", "--json", "--at", at, &id]));
             (seen["entry"].clone(), seen["hash"].clone())
         };
-        let found = data(&world.abide.run(&["search", "--json", "-F", "590001"]));
-        let diff = data(&world.abide.run(&["diff", "--json", &id, "--from", "seq:3900000"]));
+        let found = data(&world.abide.run(&["search", "--json", "-F", "540001"]));
+        let diff = data(&world.abide.run(&["diff", "--json", &id, "--from", "seq:3600000"]));
         let diff = (diff["from"]["entry"].clone(), diff["to"]["entry"].clone());
         let hits = found["hits"].as_array().expect("hits").clone();
         assert_eq!(hits.len(), 1, "{found}");
         let entry = hits[0]["entry"].clone();
         let by_number = look(&format!("#{entry}"));
-        (look("seq:4000000"), entry, by_number, diff)
+        (look("seq:3700000"), entry, by_number, diff)
     };
     pack(&world, &id);
     let sound = numbers();
@@ -98,7 +98,7 @@ fn behind_damage_an_entry_has_the_number_that_it_had_with_keyframes_and_without(
     forget("index");
     forget("keyframes");
     assert_eq!(numbers(), sound, "without keyframes");
-    let gaps = || data(&world.abide.run(&["snapshot", "--json", "--at", "seq:4000000", &id]))["gaps"].clone();
+    let gaps = || data(&world.abide.run(&["snapshot", "--json", "--at", "seq:3700000", &id]))["gaps"].clone();
     let told = gaps();
     assert_eq!(told.as_array().map(Vec::len), Some(1), "{told}");
     let mended = world.abide.run(&["doctor", "--fix"]);
