@@ -109,7 +109,7 @@ fn of_two_launches_of_one_name_exactly_one_runs() {
 // TRUTH 38
 #[test]
 fn a_flood_of_output_is_recorded_to_the_last_byte() {
-    const BYTES: u64 = 64 << 20;
+    const BYTES: u64 = 16 << 20;
     let world = World::new();
     let id = world.run(&[], &[&format!("flood {BYTES}"), "exit 5"]);
     let (exit, told) = world.wait(&id);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use abide_core::evidence::How;
 use abide_testkit::scene::everything;
-use jsonschema::Validator;
+use boon::{Compiler, SchemaIndex};
 use serde_json::{Value, json};
 
 use crate::common::{Stage, word};
@@ -23,22 +23,32 @@ fn strict(schema: &mut Value) {
     }
 }
 
-/// The validators, each made once.
+/// The schemas, each read once.
 struct Schemas<'a> {
     stage: &'a Stage,
-    made: BTreeMap<Option<String>, Validator>,
+    read: boon::Schemas,
+    of: BTreeMap<Option<String>, SchemaIndex>,
 }
 
-impl Schemas<'_> {
+impl<'a> Schemas<'a> {
+    fn new(stage: &'a Stage) -> Self {
+        Self { stage, read: boon::Schemas::new(), of: BTreeMap::new() }
+    }
+
     fn check(&mut self, verb: Option<&str>, answer: &Value) {
-        let validator = self.made.entry(verb.map(str::to_owned)).or_insert_with(|| {
+        let index = *self.of.entry(verb.map(str::to_owned)).or_insert_with(|| {
             let args: Vec<&str> = ["schema"].into_iter().chain(verb).collect();
             let mut schema = serde_json::from_str(&self.stage.text(&args)).expect("JSON");
             strict(&mut schema);
-            jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema")
+            let place = format!("mem://{}", verb.unwrap_or("all"));
+            let mut compiler = Compiler::new();
+            compiler.enable_format_assertions();
+            compiler.add_resource(&place, schema).expect("JSON");
+            compiler.compile(&place, &mut self.read).expect("a schema")
         });
-        let errors: Vec<String> = validator.iter_errors(answer).map(|error| error.to_string()).collect();
-        assert!(errors.is_empty(), "{verb:?}: {errors:#?}\n{answer:#}");
+        if let Err(errors) = self.read.validate(answer, index) {
+            panic!("{verb:?}: {errors:#}\n{answer:#}");
+        }
     }
 }
 
@@ -113,7 +123,7 @@ fn what_every_command_prints_is_what_its_schema_says() {
         .scenes
         .iter()
         .flat_map(|(_, scene)| ["inspect", "why"].map(|verb| format!("{verb} {}", scene.id())));
-    let mut schemas = Schemas { stage: &stage, made: BTreeMap::new() };
+    let mut schemas = Schemas::new(&stage);
     // The tour prints no more than claims, and has a test of its own.
     let mut checked = BTreeSet::from(["demo".to_owned()]);
     for asked in each.chain(ASKED.iter().map(ToString::to_string)) {

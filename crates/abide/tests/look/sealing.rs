@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::common::{Stage, served};
 
-const SESSIONS: usize = 250;
-const ROUNDS: usize = 4;
+const SESSIONS: usize = 100;
+const ROUNDS: usize = 3;
 const SEALERS: usize = 4;
 
 fn lost(stage: &Stage, round: usize) -> Vec<Scene> {

@@ -68,14 +68,17 @@ fn a_damaged_block_of_a_packed_recording_costs_itself_only_and_is_located() {
 #[test]
 fn behind_damage_an_entry_has_the_number_that_it_had_with_keyframes_and_without() {
     let world = World::new();
-    let id = world.launch(&[], &["seq", "1", "550000"]);
+    // Pages that come again are in the index once, so that there can be many.
+    let pages = "for page in $(seq 80); do seq -f 'a line of some seventy characters that comes again on a page, %g' \
+                 1 1000; done; echo behind all of them";
+    let id = world.launch(&[], &["sh", "-c", pages]);
     assert_eq!(world.wait(&id).0, Some(0));
     let numbers = || {
         let look = |at: &str| {
             let seen = data(&world.abide.run(&["snapshot", "--json", "--at", at, &id]));
             (seen["entry"].clone(), seen["hash"].clone())
         };
-        let found = data(&world.abide.run(&["search", "--json", "-F", "540001"]));
+        let found = data(&world.abide.run(&["search", "--json", "-F", "behind all"]));
         let diff = data(&world.abide.run(&["diff", "--json", &id, "--from", "seq:3600000"]));
         let diff = (diff["from"]["entry"].clone(), diff["to"]["entry"].clone());
         let hits = found["hits"].as_array().expect("hits").clone();
