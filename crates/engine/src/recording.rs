@@ -47,6 +47,8 @@ pub struct Reader {
     ahead: Option<Ahead>,
     /// Where the last entry that was given begins, and its header.
     behind: Option<(u64, [u8; HEADER])>,
+    /// When the last entry came that is not given again.
+    given: Option<u64>,
     /// Nothing is read from here on.
     limit: u64,
     /// What is not whole will never be.
@@ -71,6 +73,7 @@ impl Reader {
             offset,
             ahead: None,
             behind: None,
+            given: None,
             limit: u64::MAX,
             at_end: false,
         }
@@ -140,8 +143,7 @@ impl Reader {
                 self.file.read_exact_at(&mut header, offset).ok().filter(|()| readable)?;
             }
         }
-        let time = header[12..20].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
-        header.starts_with(&MARK).then_some(time)
+        header.starts_with(&MARK).then_some(time_in(&header))
     }
 
     /// Up to where the file is read.
@@ -183,6 +185,9 @@ impl Reader {
             let bytes = self.unread();
             let next = if self.at_end && !bytes.is_empty() { next_at_end(bytes) } else { next(bytes) };
             match next {
+                Next::Entry(entry, length) if self.given.is_some_and(|given| entry.time <= given) => {
+                    self.taken += length;
+                }
                 Next::Entry(Entry { kind, number, time, position, .. }, length) => {
                     let entry = Some(Entry { kind, number, time, position, payload: &[] });
                     self.ahead = Some(Ahead { entry, length });
@@ -216,8 +221,25 @@ impl Reader {
         self.buffer.resize(held + room, 0);
         let got = self.file.read_at(&mut self.buffer[held..], self.offset + held as u64);
         self.buffer.truncate(held + *got.as_ref().unwrap_or(&0));
-        Ok(got? > 0)
+        let any = got? > 0;
+        let may_grow = !self.at_end && self.limit == u64::MAX;
+        if !any && may_grow && self.file.length()? < self.offset + self.buffer.len() as u64 {
+            self.start_again();
+            return self.fill();
+        }
+        Ok(any)
     }
+
+    /// Looks again from the start through a file that somebody made shorter: what was added since is somewhere there.
+    fn start_again(&mut self) {
+        self.given = self.behind.map(|(_, header)| time_in(&header));
+        self.offset = 0;
+        self.buffer.clear();
+    }
+}
+
+fn time_in(header: &[u8; HEADER]) -> u64 {
+    header[12..20].iter().rev().fold(0, |time, byte| time << 8 | u64::from(*byte))
 }
 
 /// How much is searched at once for the next mark after damage.

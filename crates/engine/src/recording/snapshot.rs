@@ -47,13 +47,14 @@ pub(crate) fn snapshot(
     at: Option<&At>,
 ) -> Result<Snapshot, Failure> {
     let live = at.is_none() && session.verdict.status.has_live_host();
-    if live
-        && let Ok(dir) = home.session(&session.id)
-        && let Some(snapshot) = ask(dir)
-    {
-        return Ok(snapshot);
-    }
-    let source = if live { Source::ReplayInstead } else { Source::Replay };
+    let source = match home.session(&session.id) {
+        Ok(dir) if live => match ask(dir) {
+            Asked::Screen(snapshot) => return Ok(*snapshot),
+            Asked::Unreadable => Source::Replay,
+            Asked::Silent => Source::ReplayInstead,
+        },
+        Ok(_) | Err(_) => Source::Replay,
+    };
     replayed(truth, home, session, at, source)
 }
 
@@ -78,7 +79,29 @@ pub(crate) fn replayed(
     Ok(Snapshot { screen: replay.into_screen(), position, instant: Some(instant), source, gaps })
 }
 
-fn ask(dir: SessionDir) -> Option<Snapshot> {
+/// What became of asking the host.
+enum Asked {
+    Screen(Box<Snapshot>),
+    /// It answered in the way of another version.
+    Unreadable,
+    Silent,
+}
+
+fn ask(dir: SessionDir) -> Asked {
+    let Some((position, frozen)) = answer(dir) else {
+        return Asked::Silent;
+    };
+    let Some(mut screen) = Screen::thaw(&frozen) else {
+        return Asked::Unreadable;
+    };
+    // It is the screen of now, not that of when the last output came.
+    screen.elapse(clock::boot_micros());
+    let (instant, gaps) = (None, Vec::new());
+    Asked::Screen(Box::new(Snapshot { screen, position, instant, source: Source::Live, gaps }))
+}
+
+/// What the host says: how much was shown, and its screen.
+fn answer(dir: SessionDir) -> Option<(u64, Vec<u8>)> {
     let mut client = Client::connect(dir).ok()?;
     client.ask_snapshot().ok()?;
     let deadline = clock::now().boot.saturating_add(ANSWER_MS);
@@ -99,12 +122,8 @@ fn ask(dir: SessionDir) -> Option<Snapshot> {
             | ToClient::Ended
             | ToClient::Refused { .. } => None,
         });
-        if let Some((position, frozen)) = answer {
-            let mut screen = Screen::thaw(&frozen)?;
-            // It is the screen of now, not that of when the last output came.
-            screen.elapse(clock::boot_micros());
-            let (instant, gaps) = (None, Vec::new());
-            return Some(Snapshot { screen, position, instant, source: Source::Live, gaps });
+        if answer.is_some() {
+            return answer;
         }
     }
 }

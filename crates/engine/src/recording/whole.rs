@@ -1,8 +1,8 @@
 //! Whether a recording is all there: what the evidence says of its end, held against where it ends. Asked often, so
-//! never more than the end of it is read; what is damaged before that, a reader or `doctor` finds.
+//! never more than its two ends are read; what is damaged before that, a reader or `doctor` finds.
 
 use abide_core::evidence::Cut;
-use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, next};
+use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, claimed, next};
 
 use super::file::RecordingFile;
 use super::replay::Gap;
@@ -53,9 +53,18 @@ pub(crate) fn is_complete(dir: &SessionDir, session: &Session) -> Option<bool> {
         return Some(false);
     }
     let drained = record.drained?;
-    let recording = dir.recording().ok();
-    let reaches = |most| recording.as_ref().and_then(|recording| end(recording, most)) >= Some(drained);
-    Some(reaches(SHORT) || reaches(LONG))
+    let Ok(recording) = dir.recording() else {
+        return Some(false);
+    };
+    let reaches = |most| end(&recording, most) >= Some(drained);
+    Some(has_beginning(&recording) && (reaches(SHORT) || reaches(LONG)))
+}
+
+/// Whether it begins where a recording begins.
+fn has_beginning(recording: &RecordingFile) -> bool {
+    let mut header = [0; HEADER];
+    let read = recording.read_exact_at(&mut header, 0);
+    read.is_ok() && claimed(&header).is_some_and(|first| first.kind == Kind::Start)
 }
 
 /// Whether a session must have a recording: the evidence says that there was one, and nobody removes it.

@@ -138,6 +138,26 @@ fn whatever_becomes_of_a_recording_afterwards_is_told_by_everybody() {
     assert!(found.stderr.contains("cannot be read"), "{found:?}");
 }
 
+#[test]
+fn a_recording_that_somebody_empties_under_a_running_program_is_followed_on_and_told_of() {
+    let world = World::new();
+    let script = "seq 100; echo first words; read go < \"$0\"; echo second words; read go < \"$1\"";
+    let gates = [world.beside("one"), world.beside("two")];
+    let [first, second] = [Gate::new(&gates[0]), Gate::new(&gates[1])];
+    let life = world.observe(world.launch(&[], &["sh", "-c", script, &gates[0], &gates[1]]));
+    life.until_shown("first words");
+    put(&world.dir(&life.id).join("recording"), b"");
+    first.open();
+    let live = || data(&world.abide.run(&["snapshot", "--json", &life.id]));
+    until("the host shows what came next", || live()["lines"].to_string().contains("second words"));
+    assert_eq!(live()["source"], "live");
+    second.open();
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    assert_eq!(world.inspect(&life.id)["recording"]["complete"], false);
+    let logs = world.abide.run(&["logs", &life.id]).stdout;
+    assert!(logs.contains("second words") && logs.contains("missing"), "{logs}");
+}
+
 fn put(path: &Path, bytes: &[u8]) {
     let file = fs::OpenOptions::new().write(true).truncate(true).open(path);
     file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes)).expect("it is ours");
