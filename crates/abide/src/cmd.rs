@@ -11,6 +11,7 @@ mod about;
 mod attach;
 mod demo;
 mod doctor;
+mod drive;
 mod facts;
 mod gc;
 mod inspect;
@@ -21,7 +22,6 @@ mod result;
 mod rm;
 mod run;
 mod search;
-mod signal;
 mod snapshot;
 mod stop;
 mod upgrade;
@@ -40,6 +40,7 @@ use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, version};
+use drive::{keys, paste, resize, signal, type_text};
 use recorded::{diff, export, mark, marks, play, screenshot};
 
 use crate::args::Cli;
@@ -226,6 +227,10 @@ verbs! {
     "stop" stop Stop,
     "signal" signal Signal,
     "attach" attach Attach,
+    "type" type_text Type,
+    "paste" paste Paste,
+    "keys" keys Keys,
+    "resize" resize Resize,
     "logs" logs Logs,
     "events" facts Facts,
     "snapshot" snapshot Snapshot,

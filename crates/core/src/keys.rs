@@ -1,8 +1,9 @@
 //! What a terminal sends when someone uses it: bytes -> keys, whatever encoding the program asked for.
 //! Knows the plain bytes, xterm's modifyOtherKeys and the kitty keyboard protocol; decides nothing. `detach` is about
-//! one key.
+//! one key, `press` the other way round.
 
 pub mod detach;
+pub mod press;
 
 const ESC: u8 = 0x1b;
 /// No sequence of a key is longer.

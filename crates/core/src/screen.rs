@@ -13,6 +13,7 @@ mod act;
 pub(crate) mod bytes;
 mod clip;
 mod cluster;
+pub mod condition;
 mod cursor;
 mod dump;
 mod freeze;

@@ -4,7 +4,7 @@
 use crate::evidence::Size;
 
 /// The version of these messages.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// As many clients are served, and so many clients' numbers are remembered.
 pub const CLIENTS: usize = 256;
 /// Under whose name answers to the program's own queries are kept, numbered by their positions. No client is this one.
@@ -63,7 +63,12 @@ pub enum ToHostFromClient {
     Resize(Size),
     /// Send the screen as it is once everything up to now has been shown.
     Snapshot,
+    /// The same without the lines above it. Since version 2, as what follows.
+    Look,
     Mark(String),
+    /// What I type from now on belongs together: nobody else's comes in between, until I say so, leave or fall silent.
+    Hold,
+    Release,
 }
 
 /// As what a client attaches.
@@ -272,7 +277,10 @@ impl Message for ToHostFromClient {
             Self::Input { seq, bytes } => (b'i', join(&[*seq], bytes)),
             Self::Resize(size) => (b'r', pack_size(*size)),
             Self::Snapshot => (b's', Vec::new()),
+            Self::Look => (b'l', Vec::new()),
             Self::Mark(text) => (b'm', text.clone().into_bytes()),
+            Self::Hold => (b'(', Vec::new()),
+            Self::Release => (b')', Vec::new()),
         }
     }
 
@@ -292,7 +300,10 @@ impl Message for ToHostFromClient {
             }
             b'r' => Self::Resize(unpack_size(body)?),
             b's' => Self::Snapshot,
+            b'l' => Self::Look,
             b'm' => Self::Mark(String::from_utf8(body.to_vec()).ok()?),
+            b'(' => Self::Hold,
+            b')' => Self::Release,
             _ => return None,
         })
     }
@@ -407,7 +418,10 @@ mod tests {
             ToHostFromClient::Input { seq: 1, bytes: bytes.clone() },
             ToHostFromClient::Resize(SIZE),
             ToHostFromClient::Snapshot,
+            ToHostFromClient::Look,
             ToHostFromClient::Mark("x".into()),
+            ToHostFromClient::Hold,
+            ToHostFromClient::Release,
         ]);
         check(&[
             ToClient::Welcome { version: VERSION, generation: 3 },

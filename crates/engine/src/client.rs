@@ -2,6 +2,7 @@
 //! What was typed and not confirmed is typed again; the guard takes each number once.
 
 pub(crate) mod attach;
+pub(crate) mod drive;
 mod inside;
 pub(crate) mod mark;
 pub(crate) mod play;
@@ -14,6 +15,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::Size;
 use abide_core::wire::{Attendance, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
+use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, sock};
 
 use crate::store::SessionDir;
@@ -36,6 +38,10 @@ pub(crate) struct Client {
     unconfirmed: VecDeque<(u64, Vec<u8>)>,
     unconfirmed_bytes: usize,
     attached: Option<(Size, Attendance)>,
+    /// Of the host, as it said.
+    version: u8,
+    /// What it types belongs together.
+    holds: bool,
 }
 
 impl Client {
@@ -53,6 +59,8 @@ impl Client {
             unconfirmed: VecDeque::new(),
             unconfirmed_bytes: 0,
             attached: None,
+            version: 0,
+            holds: false,
         };
         client.say(&ToHostFromClient::Hello { version: VERSION, client: number })?;
         Ok(client)
@@ -101,6 +109,7 @@ impl Client {
         while let Some(message) = self.inbox.take().map_err(|_| io::ErrorKind::InvalidData)? {
             match (&message, &mut self.attached) {
                 (ToClient::Applied { seq }, _) => self.confirm(*seq),
+                (ToClient::Welcome { version, .. }, _) => self.version = *version,
                 (ToClient::Stage { drives, .. }, Some((_, role))) => role.drives = *drives,
                 (_, _) => {}
             }
@@ -128,14 +137,65 @@ impl Client {
         if let Some((size, role)) = self.attached {
             self.say(&ToHostFromClient::Attach { size, role: Attendance { again: true, ..role } })?;
         }
+        if self.holds {
+            self.say(&ToHostFromClient::Hold)?;
+        }
         for (seq, bytes) in self.unconfirmed.clone() {
             self.say(&ToHostFromClient::Input { seq, bytes })?;
         }
         Ok(())
     }
 
+    /// Hears until something is said that is wanted, or until this time of the boot-time clock. An error means that the
+    /// host is gone.
+    pub(crate) fn hear_until<T>(
+        &mut self,
+        deadline: u64,
+        wanted: &mut impl FnMut(&ToClient) -> Option<T>,
+    ) -> io::Result<Option<T>> {
+        loop {
+            let left = deadline.saturating_sub(clock::now().boot);
+            let interest = Interest { fd: self.socket.as_fd(), read: true, write: !self.unsent.is_empty() };
+            let ready = poll::wait(&[interest], Some(left));
+            if ready[0].write {
+                self.send_on()?;
+            }
+            if ready[0].read
+                && let Some(found) = self.hear()?.iter().find_map(&mut *wanted)
+            {
+                return Ok(Some(found));
+            }
+            if left == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
     pub(crate) fn ask_snapshot(&mut self) -> io::Result<()> {
         self.say(&ToHostFromClient::Snapshot)
+    }
+
+    /// Asks for what is shown. A host of before it could be asked so is asked for everything.
+    pub(crate) fn look(&mut self) -> io::Result<()> {
+        const LOOKS_SINCE: u8 = 2;
+        let looks = self.version >= LOOKS_SINCE;
+        self.say(if looks { &ToHostFromClient::Look } else { &ToHostFromClient::Snapshot })
+    }
+
+    /// How much was typed and is not confirmed.
+    pub(crate) const fn unconfirmed(&self) -> usize {
+        self.unconfirmed_bytes
+    }
+
+    /// What is typed from now on belongs together.
+    pub(crate) fn hold(&mut self) -> io::Result<()> {
+        self.holds = true;
+        self.say(&ToHostFromClient::Hold)
+    }
+
+    pub(crate) fn release(&mut self) -> io::Result<()> {
+        self.holds = false;
+        self.say(&ToHostFromClient::Release)
     }
 
     pub(crate) fn mark(&mut self, name: &str) -> io::Result<()> {

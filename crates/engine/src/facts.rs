@@ -14,6 +14,7 @@ use abide_sys::poll::{self, Interest};
 use abide_sys::watch::Watch;
 use abide_sys::{clock, disk};
 
+use crate::Sessions;
 use crate::store::{Home, SessionDir};
 
 /// A fact of a session, or a place in its evidence that cannot be read.
@@ -29,6 +30,38 @@ pub enum Wanted {
     /// Of every session there is, and while they are followed of every one that comes.
     All,
     These(Vec<SessionId>),
+}
+
+impl Sessions {
+    /// Gives every fact of sessions, in order.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn facts(&self, wanted: &Wanted, given: &mut impl FnMut(Witnessed) -> bool) -> Result<(), Failure> {
+        self.home.as_ref().map_or(Ok(()), |home| recorded(home, wanted, given))
+    }
+
+    /// The same, and then every fact that comes, as long as anybody reads what they are written to.
+    ///
+    /// # Errors
+    /// If the home cannot be listed.
+    pub fn follow_facts(
+        &self,
+        wanted: Wanted,
+        reader: BorrowedFd<'_>,
+        given: &mut impl FnMut(Witnessed) -> bool,
+    ) -> Result<(), Failure> {
+        if let Some(home) = &self.home {
+            return follow(home, wanted, reader, given);
+        }
+        // The first session makes the home.
+        while await_home(reader) {
+            if let Some(home) = Home::open(&self.path)? {
+                return follow(&home, wanted, reader, given);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How long it may take to notice what no hint told of: where every file is watched, and where one is not.
@@ -55,7 +88,7 @@ pub(crate) fn recorded(
 
 /// Gives all facts that are on record and then those that come, as long as they are wanted, there is anybody to read them
 /// (`reader` is what they are written to), and one of the sessions that were asked for is still there.
-pub(crate) fn follow(
+fn follow(
     home: &Home,
     wanted: Wanted,
     reader: BorrowedFd<'_>,
@@ -87,7 +120,7 @@ pub(crate) fn follow(
 }
 
 /// Waits until there may be a home. False if nobody is left to read.
-pub(crate) fn await_home(reader: BorrowedFd<'_>) -> bool {
+fn await_home(reader: BorrowedFd<'_>) -> bool {
     let gone = poll::wait(&[Interest { fd: reader, read: false, write: false }], Some(BLIND_RESCAN_MS));
     !gone[0].read
 }

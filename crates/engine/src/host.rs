@@ -198,9 +198,15 @@ impl Host {
                 // Who cannot be let in for want of descriptors would be heard without end.
                 Interest { fd: self.listener.as_fd(), read: self.deaf_until.is_none(), write: false },
             ];
-            interests.extend(self.clients.interests(self.line.is_congested()));
+            interests.extend(self.clients.interests());
             let now = clock::now().boot;
-            let times = [self.flushing.at, self.publisher.wake_at(), self.line.wake_at(), self.deaf_until];
+            let times = [
+                self.flushing.at,
+                self.publisher.wake_at(),
+                self.line.wake_at(),
+                self.clients.wake_at(),
+                self.deaf_until,
+            ];
             let wake_at = times.into_iter().flatten().min();
             let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };
             let ready = poll::wait(&interests, timeout);
@@ -223,7 +229,8 @@ impl Host {
             if ours[2].read && self.flushing.at.is_none() {
                 self.flushing.at = Some(clock::now().boot.saturating_add(FLUSH_MS));
             }
-            for wish in self.clients.heed(&theirs) {
+            let congested = self.line.is_congested();
+            for wish in self.clients.heed(&theirs, congested, clock::now().boot) {
                 self.grant(wish);
             }
             if ours[3].read {
@@ -386,9 +393,11 @@ impl Host {
                 let paint = self.follow.picture(if history { PAINTED_SCROLLBACK } else { 0 });
                 self.clients.paint(client, self.follow.size(), paint);
             }
-            Wish::Snapshot { client } => {
+            Wish::Snapshot { client, history } => {
                 self.catch_up();
-                let (position, frozen) = (self.follow.position(), self.follow.screen().freeze());
+                let screen = self.follow.screen();
+                let frozen = if history { screen.freeze() } else { screen.freeze_shown() };
+                let position = self.follow.position();
                 self.clients.snapshot(client, position, frozen);
             }
         }

@@ -20,7 +20,6 @@ mod truth;
 mod wait;
 
 use std::ffi::OsString;
-use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use abide_core::evidence::{Declared, Survivor};
@@ -38,16 +37,19 @@ pub use act::pack::PackedOne;
 pub use act::seal::Sealing;
 pub use act::upgrade::{Became, Upgraded};
 pub use client::attach::{Attaching, Left};
+pub use client::drive::{Driver, Typed};
 pub use client::mark::Marking;
 pub use client::play::Playing;
 pub use facts::{Wanted, Witnessed};
 pub use host::View;
 pub use launch::Request;
+pub use recording::damage::Gap;
 pub use recording::logs::Shown;
-pub use recording::replay::{Gap, Replay, Step, What};
+pub use recording::replay::{Replay, Step, What};
 pub use recording::snapshot::{Snapshot, Source};
 pub use search::{Found, Hit, Progress, Wanted as Searching};
 pub use truth::{Features, Session, Truth};
+pub use wait::conditions::{Conditions, Stood};
 pub use wait::{Until, Waiting};
 
 use act::{collect, drill, leftover, pack, seal, stop, upgrade};
@@ -286,36 +288,6 @@ impl Sessions {
     ) -> Result<(), Failure> {
         let home = self.home_of(session)?;
         recording::logs::logs(&self.truth, home, session, follow, shown)
-    }
-
-    /// Gives every fact of sessions, in order.
-    ///
-    /// # Errors
-    /// If the home cannot be listed.
-    pub fn facts(&self, wanted: &Wanted, given: &mut impl FnMut(Witnessed) -> bool) -> Result<(), Failure> {
-        self.home.as_ref().map_or(Ok(()), |home| facts::recorded(home, wanted, given))
-    }
-
-    /// The same, and then every fact that comes, as long as anybody reads what they are written to.
-    ///
-    /// # Errors
-    /// If the home cannot be listed.
-    pub fn follow_facts(
-        &self,
-        wanted: Wanted,
-        reader: BorrowedFd<'_>,
-        given: &mut impl FnMut(Witnessed) -> bool,
-    ) -> Result<(), Failure> {
-        if let Some(home) = &self.home {
-            return facts::follow(home, wanted, reader, given);
-        }
-        // The first session makes the home.
-        while facts::await_home(reader) {
-            if let Some(home) = Home::open(&self.path)? {
-                return facts::follow(&home, wanted, reader, given);
-            }
-        }
-        Ok(())
     }
 
     /// The screen of a session: from its host, or replayed where there is none or it does not answer. With an instant,

@@ -23,6 +23,13 @@ impl Session {
         launched.and_then(|told| told.body.size).unwrap_or(Size { cols: 80, rows: 24 })
     }
 
+    /// Whether its program was given a terminal, not pipes.
+    #[must_use]
+    pub fn has_terminal(&self) -> bool {
+        let launched = self.evidence.beginning.launched.as_ref();
+        launched.is_none_or(|told| told.body.size.is_some())
+    }
+
     /// It has ended, or nothing that can still happen would tell how.
     #[must_use]
     pub fn is_over(&self) -> bool {

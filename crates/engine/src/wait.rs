@@ -1,6 +1,8 @@
 //! Waiting for the end of sessions: on what guard and host hold while they live, and on the program itself
 //! when neither does. Any number of waiters; nobody is asked and nobody is disturbed.
 
+pub(crate) mod conditions;
+
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

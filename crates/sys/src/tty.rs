@@ -77,3 +77,20 @@ pub fn hides_input(terminal: impl AsFd) -> bool {
     let modes = tcgetattr(terminal).map(|modes| modes.local_modes);
     modes.is_ok_and(|modes| modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO))
 }
+
+/// Whether whoever reads this terminal, named by its number in `/proc`, gets whole lines. False where that cannot be
+/// told.
+#[must_use]
+pub fn reads_lines(number: u32) -> bool {
+    use rustix::fs::{Mode, OFlags};
+    let (major, minor) = (number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xfff00);
+    if !(136..144).contains(&major) {
+        return false;
+    }
+    let index = (major - 136) * 256 + minor;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let terminal = rustix::fs::open(format!("/dev/pts/{index}"), flags, Mode::empty());
+    let same = |terminal: &OwnedFd| self::number(terminal) == Some(number);
+    let modes = terminal.ok().filter(same).and_then(|terminal| tcgetattr(terminal).ok());
+    modes.is_some_and(|modes| modes.local_modes.contains(LocalModes::ICANON))
+}

@@ -269,7 +269,7 @@ fn parse_limit(text: &str) -> Result<Option<u64>, Failure> {
     })
 }
 
-fn parse_size(text: &str) -> Result<Size, Failure> {
+pub(super) fn parse_size(text: &str) -> Result<Size, Failure> {
     form::size(text).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{text}` is no size"))
             .hint(format!("a size is given as 80x24, columns first, neither above {LONGEST_SIDE}"))

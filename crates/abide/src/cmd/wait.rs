@@ -1,4 +1,6 @@
-//! `abide wait`: wait for the end of sessions and pass on the code.
+//! `abide wait`: wait for the end of sessions and pass on the code, or for what they show.
+
+mod conditions;
 
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
@@ -11,15 +13,21 @@ use crate::show::wait::{self, Form, WaitView, WaitedView};
 const EXAMPLES: &str = "Examples:
   abide wait k3v9q2zr                 waits, then exits with the program's code
   abide wait --cap 240s nightly       comes back after four minutes; 0 if it is provably alive then
-  abide wait --any build lint         until the first of them has ended";
+  abide wait --any build lint         until the first of them has ended
+  abide wait build --text 'Finished'  until that is shown, or the session ends
+  abide wait build --idle 2s --since 4096 --timeout 1m
+                                      until it is quiet after what an earlier answer called seq 4096";
 
-/// Wait for the end of sessions and exit with the program's code
+/// Wait for the end of sessions, or for what they show
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(after_help = concat!("Exits with the declared code, else the program's code or 128+signal; 126 or 127 if \
     it could not be executed; 125 if there is no code to pass on (lost, damaged, no such session). A session \
     of which nothing can be told any more ends the wait for all, with 125. At the \
-    cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved.", signals_end_this!("the session goes on.")))]
+    cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved. With conditions: 0 once all \
+    of them hold (--any: one of them, in one of the sessions), 124 at the --timeout, 125 if a session ends before. A text \
+    counts wherever it is to be seen or has been since the wait began, lines that scrolled by included; with --since only in what \
+    was shown after that.", signals_end_this!("the session goes on.")))]
 pub(crate) struct Args {
     /// Until the first of them has ended
     #[arg(long, conflicts_with = "all")]
@@ -33,6 +41,8 @@ pub(crate) struct Args {
     /// At the cap, exit with 124 even if the session is provably alive
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    conditions: conditions::Flags,
     /// IDs, names, unique prefixes or @last
     #[arg(required = true, value_name = "ID")]
     sessions: Vec<String>,
@@ -57,6 +67,13 @@ impl Verb for Args {
             ids.push(sessions.find(wanted)?.id);
         }
         let until = if self.any { Until::Any } else { Until::All };
+        if let Some(conditions) = self.conditions.conditions()? {
+            if self.cap.is_some() || self.strict {
+                return Err(Failure::new(Code::Usage, "--cap and --strict are for waits for the end")
+                    .hint("--timeout ends a wait for conditions"));
+            }
+            return self.conditions.wait(front, &sessions, &ids, (&conditions, until));
+        }
         let waited = sessions.wait(&ids, until, cap_ms);
         let waited = match until {
             Until::All => waited,

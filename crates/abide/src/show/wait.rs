@@ -53,6 +53,10 @@ pub(crate) struct WaitedView<'a> {
     declared: Option<DeclaredView<'a>>,
     /// Whether the declared result and the exit status say the same.
     agrees: Option<bool>,
+    /// Whether the conditions that were waited for are met; null where none were given.
+    met: Option<bool>,
+    /// Where in the recording that was found: a baseline for `--since`. Null where no conditions were given.
+    seq: Option<u64>,
     /// What to do next, if it has not ended.
     hint: Option<String>,
     /// What people are told of its end.
@@ -76,16 +80,34 @@ impl<'a> WaitedView<'a> {
             outcome: verdict.outcome.as_ref().map(OutcomeView::new),
             declared: DeclaredView::of(session),
             agrees: verdict.codes.agrees,
+            met: None,
+            seq: None,
             hint: (!over).then(|| hinted(&hint(session, alive, again))),
             says: says(session),
         }
+    }
+
+    /// The same where conditions were waited for, and how that came out.
+    pub(crate) fn of_conditions(
+        session: &'a Session,
+        met: bool,
+        seq: u64,
+        hinted: &impl Fn(&str) -> String,
+    ) -> Self {
+        let id = &session.id;
+        let hint = format!("`abide snapshot {id}` shows what is to be seen instead");
+        let hint = (!met && !session.is_over()).then(|| hinted(&hint));
+        Self { met: Some(met), seq: Some(seq), hint, ..Self::new(session, "", hinted) }
     }
 
     /// For people and for those who read lines: the first is stable.
     fn lines(&self) -> Vec<String> {
         let exit = self.wait_code.map_or_else(|| "none".to_owned(), |code| code.to_string());
         let status = self.status.0.name();
-        let first = format!("abide: wait id={} ended={} status={status} exit={exit}", self.id, self.ended);
+        let met =
+            self.met.zip(self.seq).map_or_else(String::new, |(met, seq)| format!(" met={met} seq={seq}"));
+        let first =
+            format!("abide: wait id={} ended={} status={status} exit={exit}{met}", self.id, self.ended);
         let more = self.says.iter().map(|says| format!("  {}", safe::line(says)));
         std::iter::once(first).chain(more).collect()
     }

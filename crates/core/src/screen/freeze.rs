@@ -25,13 +25,23 @@ impl Screen {
     /// The keyframe of this screen.
     #[must_use]
     pub fn freeze(&self) -> Vec<u8> {
+        self.frozen(true)
+    }
+
+    /// The same without the lines above it, for those who only want to see what is shown.
+    #[must_use]
+    pub fn freeze_shown(&self) -> Vec<u8> {
+        self.frozen(false)
+    }
+
+    fn frozen(&self, history: bool) -> Vec<u8> {
         let term = &self.term;
         let mut out = vec![VERSION];
         put_number(&mut out, u64::from(term.size.cols));
         put_number(&mut out, u64::from(term.size.rows));
         put_number(&mut out, term.out.fed);
         put_number(&mut out, term.out.now);
-        put_pages(&mut out, &term.pages);
+        put_pages(&mut out, &term.pages, history);
         for cursor in [&term.cursor, &term.saved[0], &term.saved[1]] {
             put_cursor(&mut out, cursor);
         }
@@ -118,11 +128,12 @@ fn take_grid(reader: &mut Reader<'_>, size: Size) -> Option<Grid> {
     Grid::from_rows(rows, usize::from(size.cols)).filter(|_| !last_goes_on)
 }
 
-fn put_pages(out: &mut Vec<u8>, pages: &Pages) {
+fn put_pages(out: &mut Vec<u8>, pages: &Pages, history: bool) {
+    let kept = if history { pages.history.len() } else { 0 };
     put_number(out, pages.history.limit() as u64);
     put_number(out, pages.history.evicted());
-    put_number(out, pages.history.len() as u64);
-    for line in pages.history.iter() {
+    put_number(out, kept as u64);
+    for line in pages.history.iter().take(kept) {
         put_bytes(out, line.bytes());
     }
     put_grid(out, &pages.main);

@@ -190,9 +190,39 @@ impl Screen {
         self.term.watch = watch;
     }
 
+    /// The lines that are to be seen now, or only those of them that were changed since the last look, with the number of
+    /// the row in which each begins. They stay changed.
+    #[must_use]
+    pub fn lines(&self, changed: bool) -> Vec<(usize, Sighted)> {
+        let cols = self.term.cols();
+        let rows = self.shown_rows();
+        let mut lines = Vec::new();
+        let mut first = 0;
+        while first < rows.len() {
+            let goes_on = rows.range(first..).take_while(|row| row.wrapped).count();
+            let end = (first + goes_on + 1).min(rows.len());
+            let mut line = Sighted::default();
+            rows.range(first..end).for_each(|row| line.add(row, cols));
+            if line.is_new() || !changed {
+                lines.push((first, line));
+            }
+            first = end;
+        }
+        lines
+    }
+
     /// Takes the lines that left the screen after they were changed and before they were looked at.
     pub fn gone(&mut self) -> impl Iterator<Item = Sighted> {
         self.term.watch.as_mut().into_iter().flat_map(|watch| watch.gone.drain(..))
+    }
+
+    fn shown_rows(&self) -> &VecDeque<Row> {
+        let Term { pages, hold, .. } = &self.term;
+        match hold {
+            Some(hold) => hold.grid.rows(),
+            None if pages.alternate => pages.alt.rows(),
+            None => pages.main.rows(),
+        }
     }
 
     /// The rows that are to be seen, and whether they are of the alternate page.

@@ -51,7 +51,7 @@ const WELCOME_MS: u64 = 2_000;
 /// How long to wait for the next host before giving up on it.
 const COME_BACK_MS: u64 = 5_000;
 /// How long to wait before asking again where too many wait to be let in.
-const CROWDED_MS: u64 = 20;
+pub(super) const CROWDED_MS: u64 = 20;
 /// How many lines of scrollback are shown of what ended before it could be shown.
 const PAINTED: usize = 1_000;
 
@@ -165,7 +165,7 @@ fn await_host(mut client: Client, signals: &Signals, ended: &File) -> io::Result
     }
 }
 
-fn unresponsive(truth: &Truth, session: &Session) -> Failure {
+pub(super) fn unresponsive(truth: &Truth, session: &Session) -> Failure {
     let id = session.id.as_str();
     let host = session.evidence.helpers.hosted.as_ref().map(|told| told.body.host);
     let why = host

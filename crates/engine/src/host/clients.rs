@@ -16,6 +16,12 @@ use abide_sys::sock;
 const WAITING: usize = 1 << 20;
 /// A message from a client may be this long.
 const FROM_CLIENT: usize = LONGEST + 64;
+/// What may wait of what one client typed; one that typed more is not heard meanwhile.
+const DEFERRED: usize = 2 * LONGEST;
+/// What of it is passed on before the guard is heard again.
+const A_TURN: usize = 1 << 20;
+/// One that holds the keyboard and types nothing for so long holds it no more.
+const HOLD_MS: u64 = 1_000;
 
 /// What a client wants of the host.
 pub(super) enum Wish {
@@ -33,6 +39,7 @@ pub(super) enum Wish {
     },
     Snapshot {
         client: usize,
+        history: bool,
     },
 }
 
@@ -41,6 +48,8 @@ pub(super) struct Clients {
     all: Vec<Client>,
     next: usize,
     driver: Option<usize>,
+    /// Who alone types for now, and until when at most.
+    holder: Option<(usize, u64)>,
     /// The size of the program's terminal, as far as it was told.
     size: Option<Size>,
 }
@@ -52,6 +61,13 @@ struct Turn<'a> {
     wishes: &'a mut Vec<Wish>,
 }
 
+/// What a client typed, in its order.
+enum Typing {
+    Hold,
+    Input { seq: u64, bytes: Vec<u8> },
+    Release,
+}
+
 struct Client {
     /// Tells connections apart for as long as this host lives.
     number: usize,
@@ -61,6 +77,9 @@ struct Client {
     id: u64,
     outbox: Outbox,
     attached: Option<Attached>,
+    /// What it typed and was not passed on yet.
+    typing: VecDeque<Typing>,
+    typed_bytes: usize,
     /// The marks that it asked for and that are not on record yet.
     marks: Vec<String>,
     gone: bool,
@@ -76,16 +95,22 @@ struct Attached {
 
 impl Clients {
     pub(super) const fn new(generation: u32) -> Self {
-        Self { generation, all: Vec::new(), next: 0, driver: None, size: None }
+        Self { generation, all: Vec::new(), next: 0, driver: None, holder: None, size: None }
     }
 
-    pub(super) fn interests(&self, congested: bool) -> impl Iterator<Item = Interest<'_>> {
+    pub(super) fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
         self.all.iter().map(move |client| Interest {
             fd: client.socket.as_fd(),
-            // One that does not take what it asked for, or more than the guard takes, is not heard meanwhile.
-            read: !congested && client.outbox.bytes <= WAITING,
+            // One that does not take what it asked for, or types more than is taken, is not heard meanwhile.
+            read: client.outbox.bytes <= WAITING && client.typed_bytes <= DEFERRED,
             write: !client.outbox.is_empty(),
         })
+    }
+
+    /// When to pass on what waits for one who holds the keyboard and is silent.
+    pub(super) fn wake_at(&self) -> Option<u64> {
+        let waits = self.all.iter().any(|client| !client.typing.is_empty());
+        self.holder.filter(|_| waits).map(|(_, until)| until)
     }
 
     /// Lets in who waits.
@@ -108,6 +133,8 @@ impl Clients {
                 id: 0,
                 outbox: Outbox::default(),
                 attached: None,
+                typing: VecDeque::new(),
+                typed_bytes: 0,
                 marks: Vec::new(),
                 gone: false,
             });
@@ -115,8 +142,9 @@ impl Clients {
         Ok(())
     }
 
-    /// Sends and receives what can be, and says what the clients want. `ready` is in the order of `interests`.
-    pub(super) fn heed(&mut self, ready: &[Ready]) -> Vec<Wish> {
+    /// Sends and receives what can be, and says what the clients want. `ready` is in the order of `interests`. While the
+    /// guard is congested, nothing that was typed is passed on; everyone is served otherwise.
+    pub(super) fn heed(&mut self, ready: &[Ready], congested: bool, now: u64) -> Vec<Wish> {
         let mut wishes = Vec::new();
         let before = self.driver;
         for (client, ready) in self.all.iter_mut().zip(ready) {
@@ -133,6 +161,12 @@ impl Clients {
                 wishes.push(Wish::Paint { client: client.number, history: !attached.role.again });
             }
         }
+        if congested {
+            // Whoever holds the keyboard cannot type on.
+            self.holder = self.holder.map(|(number, _)| (number, now.saturating_add(HOLD_MS)));
+        } else {
+            self.pass_on(&mut wishes, now);
+        }
         self.all.retain(|client| !client.gone);
         self.driver = self.driver.filter(|driver| self.all.iter().any(|client| client.number == *driver));
         if self.driver != before {
@@ -141,6 +175,42 @@ impl Clients {
             self.all.iter_mut().filter(both).for_each(|client| client.stage(size, driver));
         }
         wishes
+    }
+
+    /// Passes on what was typed, each client's in its order, and nobody's in between what another holds together.
+    fn pass_on(&mut self, wishes: &mut Vec<Wish>, now: u64) {
+        let there = |number: usize| self.all.iter().any(|client| client.number == number && !client.gone);
+        self.holder = self.holder.filter(|(number, until)| *until > now && there(*number));
+        let mut room = A_TURN;
+        let mut again = true;
+        while std::mem::take(&mut again) {
+            for client in &mut self.all {
+                let number = client.number;
+                while let Some(next) =
+                    client.typing.front().filter(|_| self.holder.is_none_or(|(held_by, _)| held_by == number))
+                {
+                    if room == 0 {
+                        return;
+                    }
+                    match next {
+                        Typing::Hold => self.holder = Some((number, now.saturating_add(HOLD_MS))),
+                        // Who waited for it may have come earlier.
+                        Typing::Release => again = self.holder.take().is_some(),
+                        Typing::Input { .. } => {
+                            self.holder =
+                                self.holder.map(|(number, _)| (number, now.saturating_add(HOLD_MS)));
+                        }
+                    }
+                    if let Some(Typing::Input { seq, bytes }) = client.typing.pop_front() {
+                        client.typed_bytes -= bytes.len();
+                        room = room.saturating_sub(bytes.len());
+                        let turn =
+                            &mut Turn { generation: self.generation, driver: &mut self.driver, wishes };
+                        client.type_in(seq, bytes, turn);
+                    }
+                }
+            }
+        }
     }
 
     /// What follows is made for this size.
@@ -269,11 +339,11 @@ impl Client {
                 self.send(&ToClient::Refused { code: "read_only".to_owned(), message });
             }
             ToHostFromClient::Input { seq, bytes } => {
-                if *turn.driver != Some(self.number) && keys::is_typed(&bytes) {
-                    self.drive(turn);
-                }
-                turn.wishes.push(Wish::Input { client: self.id, seq, bytes });
+                self.typed_bytes += bytes.len();
+                self.typing.push_back(Typing::Input { seq, bytes });
             }
+            ToHostFromClient::Hold => self.typing.push_back(Typing::Hold),
+            ToHostFromClient::Release => self.typing.push_back(Typing::Release),
             ToHostFromClient::Resize(size) => {
                 if let Some(attached) = &mut self.attached {
                     attached.size = size;
@@ -287,14 +357,25 @@ impl Client {
                 self.marks.push(text.clone());
                 turn.wishes.push(Wish::Mark(text));
             }
-            ToHostFromClient::Snapshot => {
-                // Who asks again before it was answered is answered once.
-                let asked = |wish: &Wish| matches!(wish, Wish::Snapshot { client } if *client == self.number);
-                if !turn.wishes.iter().any(asked) {
-                    turn.wishes.push(Wish::Snapshot { client: self.number });
-                }
-            }
+            ToHostFromClient::Snapshot => self.picture(true, turn),
+            ToHostFromClient::Look => self.picture(false, turn),
         }
+    }
+
+    /// Who asks again before it was answered is answered once.
+    fn picture(&self, history: bool, turn: &mut Turn<'_>) {
+        let (number, all) = (self.number, history);
+        let asked = |known: &Wish| matches!(known, Wish::Snapshot { client, history } if *client == number && *history == all);
+        if !turn.wishes.iter().any(asked) {
+            turn.wishes.push(Wish::Snapshot { client: number, history });
+        }
+    }
+
+    fn type_in(&self, seq: u64, bytes: Vec<u8>, turn: &mut Turn<'_>) {
+        if *turn.driver != Some(self.number) && keys::is_typed(&bytes) {
+            self.drive(turn);
+        }
+        turn.wishes.push(Wish::Input { client: self.id, seq, bytes });
     }
 
     /// From now on the session takes its size. One that is not attached types without a terminal.

@@ -1,8 +1,34 @@
-//! Damage: a place of a recording that cannot be read, until what follows tells whether anything is missing there.
+//! What is missing in a recording, and damage: a place that cannot be read, until what follows tells whether anything is
+//! missing there.
 
 use abide_core::recording::{Entry, HEADER, claimed, is_written_again};
 
-use super::replay::Gap;
+/// Something that is missing in a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gap {
+    /// So many bytes of the file cannot be read.
+    Damage { offset: u64, length: u64 },
+    /// Output was not recorded here: how much, and why.
+    Cut(String),
+    /// So many bytes of output that came here are on record no more.
+    Missing(u64),
+}
+
+impl Gap {
+    /// In one sentence.
+    #[must_use]
+    pub fn says(&self) -> String {
+        match self {
+            Self::Damage { offset, length } => {
+                format!("{length} bytes of the recording at byte {offset} cannot be read")
+            }
+            Self::Cut(why) => format!("the recording was cut: {why}"),
+            Self::Missing(bytes) => {
+                format!("{bytes} bytes of output are missing in the recording: they are on record no more")
+            }
+        }
+    }
+}
 
 /// A place that could not be read.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use abide_core::screen::Screen;
 use abide_sys::disk;
 
 use super::damage::Damage;
+use super::damage::Gap;
 use super::file::RecordingFile;
-use super::replay::Gap;
 use super::replayed::Replayed;
 use super::{Found, Reader, next_mark};
 use crate::store::SessionDir;

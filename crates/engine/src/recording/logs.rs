@@ -4,7 +4,8 @@ use abide_core::failure::Failure;
 use abide_core::instant::Span;
 use abide_core::recording::Kind;
 
-use super::replay::{Gap, Replay, Step, What};
+use super::damage::Gap;
+use super::replay::{Replay, Step, What};
 use crate::store::Home;
 use crate::truth::{Session, Truth};
 

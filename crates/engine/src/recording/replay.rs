@@ -3,6 +3,7 @@
 
 use std::io;
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
 
 use abide_core::failure::Failure;
 use abide_core::instant::{At, Instant, Span};
@@ -12,7 +13,7 @@ use abide_core::screen::{Notice, Screen};
 use abide_sys::clock;
 use abide_sys::signal::Signals;
 
-use super::damage::Damage;
+use super::damage::{Damage, Gap};
 use super::keyframes::Point;
 use super::limit::{Clock, Limit, failed, read_start, reversed, too_short};
 use super::replayed::Replayed;
@@ -49,33 +50,6 @@ pub enum What<'a> {
     LetGo,
     /// All that was there when the question came has been given; what follows is new.
     CaughtUp,
-}
-
-/// Something that is missing in a recording.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gap {
-    /// So many bytes of the file cannot be read.
-    Damage { offset: u64, length: u64 },
-    /// Output was not recorded here: how much, and why.
-    Cut(String),
-    /// So many bytes of output that came here are on record no more.
-    Missing(u64),
-}
-
-impl Gap {
-    /// In one sentence.
-    #[must_use]
-    pub fn says(&self) -> String {
-        match self {
-            Self::Damage { offset, length } => {
-                format!("{length} bytes of the recording at byte {offset} cannot be read")
-            }
-            Self::Cut(why) => format!("the recording was cut: {why}"),
-            Self::Missing(bytes) => {
-                format!("{bytes} bytes of output are missing in the recording: they are on record no more")
-            }
-        }
-    }
 }
 
 /// A recording that is replayed.
@@ -175,6 +149,22 @@ impl<'a> Replay<'a> {
     #[must_use]
     pub const fn signalled(&self) -> Option<i32> {
         self.tail.signalled()
+    }
+
+    /// Where all was read that is there, that is told again and again, and nothing is waited for.
+    #[must_use]
+    pub(crate) const fn without_waiting(mut self) -> Self {
+        self.tail.do_not_wait();
+        self
+    }
+
+    /// What becomes readable when there may be more.
+    pub(crate) fn bell(&self) -> Option<BorrowedFd<'_>> {
+        self.tail.bell()
+    }
+
+    pub(crate) const fn screen_mut(&mut self) -> &mut Screen {
+        &mut self.replayed.screen
     }
 
     /// The screen as it stands.
@@ -284,6 +274,9 @@ impl<'a> Replay<'a> {
                     break;
                 }
                 Taken::Nothing => match self.tail.more(&mut self.reader) {
+                    Some(News::CaughtUp) if !self.tail.waits() && self.from.is_reached(&self.replayed) => {
+                        break;
+                    }
                     Some(_) => {}
                     None if self.from.is_reached(&self.replayed) => {
                         self.stand_until_now();

@@ -4,9 +4,9 @@ use abide_core::evidence::frame::body_from_line;
 use abide_core::recording::{Entry, Kind, Start, parse_resize};
 use abide_core::screen::{Notice, Screen, Size};
 
+use super::damage::Gap;
 use super::file::RecordingFile;
 use super::limit::read_start;
-use super::replay::Gap;
 use crate::truth::Session;
 
 /// Lines of scrollback that are kept; older ones are in the recording.

@@ -9,7 +9,8 @@ use abide_core::screen::Screen;
 use abide_core::wire::ToClient;
 use abide_sys::{clock, poll};
 
-use super::replay::{Gap, Replay, What};
+use super::damage::Gap;
+use super::replay::{Replay, What};
 use crate::client::Client;
 use crate::store::{Home, SessionDir};
 use crate::truth::{Session, Truth};

@@ -34,6 +34,8 @@ pub(super) struct Tail<'a> {
     /// What ends the waiting, and whether it did.
     pub(super) signals: Option<&'a Signals>,
     signalled: Option<i32>,
+    /// What is not there yet is waited for, not left to whoever asks.
+    waits: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +73,7 @@ impl<'a> Tail<'a> {
         let growth = if follow { Growth::Growing { caught_up: false } } else { Growth::Ended { torn } };
         let ended = torn && !follow;
         let status = session.verdict.status;
-        Ok(Self { truth, home, id, status, growth, ended, bell, signals: None, signalled: None })
+        Ok(Self { truth, home, id, status, growth, ended, bell, signals: None, signalled: None, waits: true })
     }
 
     pub(super) const fn status(&self) -> Status {
@@ -128,15 +130,31 @@ impl<'a> Tail<'a> {
                 self.ended = true;
             }
             Growth::Growing { caught_up: true } => {
-                if let Some(bell) = &mut self.bell {
-                    bell.wait(self.signals);
-                }
+                let patience = if self.waits { RESCAN_MS } else { 0 };
+                let rang = self.bell.as_mut().is_some_and(|bell| bell.wait(patience, self.signals));
                 if self.is_signalled() {
                     return None;
+                }
+                if !self.waits && !rang {
+                    return Some(News::CaughtUp);
                 }
             }
         }
         Some(News::Perhaps)
+    }
+
+    /// From now on nothing is waited for.
+    pub(super) const fn do_not_wait(&mut self) {
+        self.waits = false;
+    }
+
+    pub(super) const fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// What becomes readable when there may be more; none if nobody would say so.
+    pub(super) fn bell(&self) -> Option<BorrowedFd<'_>> {
+        self.bell.as_ref()?.0.as_ref().map(AsFd::as_fd)
     }
 }
 
@@ -153,16 +171,19 @@ impl Bell {
         Ok(Self(client))
     }
 
-    fn wait(&mut self, signals: Option<&Signals>) {
+    /// Waits for so many ms at most, or for a signal. True if anything was heard of the session.
+    fn wait(&mut self, ms: u64, signals: Option<&Signals>) -> bool {
         let heard = self.0.as_ref().map(AsFd::as_fd);
         let heard: Vec<BorrowedFd<'_>> = heard.into_iter().chain(signals.map(AsFd::as_fd)).collect();
-        let _ = poll::readable(&heard, Some(RESCAN_MS));
-        let Some(client) = &mut self.0 else { return };
+        let ready = poll::readable(&heard, Some(ms));
+        let Some(client) = &mut self.0 else { return false };
+        let rang = ready.first() == Some(&true);
         match client.hear() {
             Ok(heard) if !heard.contains(&ToClient::Ended) => {}
             // The next host is attached to as this one was, if there is one.
             Ok(_) | Err(_) if client.come_back().is_ok() => {}
             Ok(_) | Err(_) => self.0 = None,
         }
+        rang
     }
 }

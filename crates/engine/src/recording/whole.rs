@@ -4,8 +4,8 @@
 use abide_core::evidence::Cut;
 use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, claimed, next};
 
+use super::damage::Gap;
 use super::file::RecordingFile;
-use super::replay::Gap;
 use crate::store::SessionDir;
 use crate::truth::Session;
 

@@ -6,7 +6,7 @@ use abide_engine::signals;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb};
+use crate::cmd::{Front, Verb};
 
 const EXAMPLES: &str = "Examples:
   abide signal INT nightly     as Ctrl-C would, to the program alone

@@ -1,0 +1,43 @@
+//! `abide paste`: paste into a session.
+
+use abide_core::failure::Failure;
+use abide_core::status::Column;
+
+use super::{Patience, Text, TypedView};
+use crate::cmd::{Front, Verb};
+
+const EXAMPLES: &str = "Examples:
+  abide paste claude --file prompt.md    what stands in a file, as one paste
+  git diff | abide paste review -f -     what a command wrote
+  abide paste editor 'two words'";
+
+/// Paste text into a session
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(
+    after_help = "The text is put in brackets if the program asked for that, as a terminal does; then it is not taken for \
+    keys. Returns once all of it is in the program's terminal, at the program's own pace, whatever its size."
+)]
+pub(crate) struct Args {
+    /// ID, name, unique prefix or @last
+    #[arg(value_name = "ID")]
+    session: String,
+    #[command(flatten)]
+    text: Text,
+    #[command(flatten)]
+    patience: Patience,
+}
+
+impl Verb for Args {
+    type Data = TypedView;
+    const TAKES: Option<Column> = Some(Column::Commandable);
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let sessions = front.sessions()?;
+        let session = sessions.find(&self.session)?;
+        let patience = self.patience.ms()?;
+        let text = self.text.bytes()?;
+        let typed = sessions.driver(&session)?.paste(&text, patience)?;
+        TypedView::show(&session, typed, front)
+    }
+}

@@ -1,0 +1,51 @@
+//! `abide type`: type text into a session.
+
+use abide_core::failure::{Code, Failure};
+use abide_core::status::Column;
+
+use super::{Patience, Text, TypedView};
+use crate::cmd::{Front, Verb};
+
+const EXAMPLES: &str = "Examples:
+  abide type build 'make test' --enter   type a line
+  abide type @last y                     a key that has a character
+  abide type repl --file snippet.py      what stands in a file, key by key
+  abide type --json build ls --enter     for programs: its seq is the baseline for a wait";
+
+/// Type text into a session
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(
+    after_help = "Returns once all of it is in the program's terminal. A new line in the text is the Enter key. What one \
+    command types stays together, whoever else types."
+)]
+pub(crate) struct Args {
+    /// ID, name, unique prefix or @last
+    #[arg(value_name = "ID")]
+    session: String,
+    #[command(flatten)]
+    text: Text,
+    /// Press Enter behind it
+    #[arg(short, long)]
+    enter: bool,
+    #[command(flatten)]
+    patience: Patience,
+}
+
+impl Verb for Args {
+    type Data = TypedView;
+    const TAKES: Option<Column> = Some(Column::Commandable);
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let sessions = front.sessions()?;
+        let session = sessions.find(&self.session)?;
+        let patience = self.patience.ms()?;
+        let mut text = String::from_utf8(self.text.bytes()?).map_err(|_| {
+            Failure::new(Code::Usage, "the text is not UTF-8")
+                .hint("keys have characters; `abide paste` takes any bytes")
+        })?;
+        text.extend(self.enter.then_some('\n'));
+        let typed = sessions.driver(&session)?.type_text(&text, patience)?;
+        TypedView::show(&session, typed, front)
+    }
+}

@@ -1,0 +1,317 @@
+//! Driving: another program uses the terminal as a person would. What it types is sent in one piece, nobody else's in
+//! between, and is done only when the guard has written all of it to the terminal.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use abide_core::evidence::Size;
+use abide_core::failure::{Code, Failure, admit};
+use abide_core::keys::press::{self, Press};
+use abide_core::screen::Screen;
+use abide_core::status::Column;
+use abide_core::verdict::program_of;
+use abide_core::wire::{LONGEST, ToClient};
+use abide_sys::poll::{self, Interest};
+use abide_sys::{clock, tty};
+
+use super::{Client, attach};
+use crate::Sessions;
+use crate::store::Home;
+use crate::truth::{Session, Truth};
+
+/// A host that has not answered by then hangs.
+const ANSWER_MS: u64 = 2_000;
+/// How much is on its way at once: enough that the terminal never waits for it.
+const ON_ITS_WAY: usize = 1 << 20;
+/// The longest line, its end included, that a terminal keeps for a program that reads lines; the kernel drops the rest.
+const LONGEST_LINE: usize = 4095;
+
+/// Someone who types into one session.
+#[derive(Debug)]
+pub struct Driver<'a> {
+    truth: &'a Truth,
+    home: &'a Home,
+    session: Session,
+    client: Client,
+    /// Readable once the end is on record.
+    ended: File,
+}
+
+/// What was typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Typed {
+    /// How much the program had shown before: what comes after this position may be an answer.
+    pub position: u64,
+    /// How many bytes were written to its terminal.
+    pub bytes: u64,
+}
+
+impl Sessions {
+    /// Someone who types into a session.
+    ///
+    /// # Errors
+    /// If its status does not allow it, or its host does not answer.
+    pub fn driver(&self, session: &Session) -> Result<Driver<'_>, Failure> {
+        Driver::new(&self.truth, self.home_of(session)?, session)
+    }
+}
+
+impl<'a> Driver<'a> {
+    fn new(truth: &'a Truth, home: &'a Home, session: &Session) -> Result<Self, Failure> {
+        let id = &session.id;
+        admit(id.as_str(), session.verdict.status, Column::Commandable)?;
+        let open = || home.session(id).map_err(|untrusted| io::Error::other(untrusted.says()));
+        let opened = open().and_then(|dir| dir.waiting()).and_then(|ended| Ok((ended, open()?)));
+        let failed = |e: &io::Error| failed(session, e);
+        let (ended, dir) = opened.map_err(|e| failed(&e))?;
+        let client = Client::connect(dir).map_err(|e| match e.kind() == io::ErrorKind::WouldBlock {
+            true => attach::unresponsive(truth, session),
+            false => failed(&e),
+        })?;
+        let mut driver = Self { truth, home, session: session.clone(), client, ended };
+        let welcome = |message: &ToClient| matches!(message, ToClient::Welcome { .. }).then_some(());
+        driver.hear(&mut |_| Ok(()), &mut { welcome })?;
+        Ok(driver)
+    }
+
+    /// Asks the host for something, once more if it is replaced meanwhile, and hears its answer or its refusal.
+    fn hear<T>(
+        &mut self,
+        ask: &mut impl FnMut(&mut Client) -> io::Result<()>,
+        answer: &mut impl FnMut(&ToClient) -> Option<T>,
+    ) -> Result<T, Failure> {
+        let deadline = clock::now().boot.saturating_add(ANSWER_MS);
+        let mut wanted = |message: &ToClient| {
+            if let ToClient::Refused { message, .. } = message {
+                return Some(Err(message.clone()));
+            }
+            answer(message).map(Ok)
+        };
+        let mut asked = ask(&mut self.client);
+        loop {
+            match asked.and_then(|()| self.client.hear_until(deadline, &mut wanted)) {
+                Ok(Some(Ok(answer))) => return Ok(answer),
+                Ok(Some(Err(message))) => return Err(self.refused(&message)),
+                Ok(None) => return Err(self.unresponsive()),
+                // The next host answers.
+                Err(_) => {
+                    self.come_back(deadline)?;
+                    asked = ask(&mut self.client);
+                }
+            }
+        }
+    }
+
+    /// What is shown now, once all that was shown before is taken in, and its position.
+    ///
+    /// # Errors
+    /// If nobody answers, or the session is over.
+    pub fn look(&mut self) -> Result<(Screen, u64), Failure> {
+        let (position, frozen) = self.hear(&mut Client::look, &mut |message| {
+            let ToClient::Snapshot { position, frozen } = message else { return None };
+            Some((*position, frozen.clone()))
+        })?;
+        let screen = Screen::thaw(&frozen).ok_or_else(|| self.unresponsive())?;
+        Ok((screen, position))
+    }
+
+    /// Types text, as at a keyboard that has all its characters. A new line is the Enter key.
+    ///
+    /// # Errors
+    /// If not all of it reached the terminal: the program does not read within so many ms, or the session is over.
+    pub fn type_text(&mut self, text: &str, patience_ms: u64) -> Result<Typed, Failure> {
+        let (screen, position) = self.look()?;
+        let bytes = press::text(text, &screen.input_modes());
+        self.send(position, &bytes, patience_ms)
+    }
+
+    /// Pastes: in brackets where the program asked for them.
+    ///
+    /// # Errors
+    /// As `type_text`.
+    pub fn paste(&mut self, text: &[u8], patience_ms: u64) -> Result<Typed, Failure> {
+        let (screen, position) = self.look()?;
+        let bytes = press::paste(text, &screen.input_modes());
+        self.send(position, &bytes, patience_ms)
+    }
+
+    /// Presses keys, one after the other, as they are encoded now.
+    ///
+    /// # Errors
+    /// As `type_text`, or if one of them cannot be pressed; then none was.
+    pub fn press(&mut self, keys: &[(&str, Press)], patience_ms: u64) -> Result<Typed, Failure> {
+        let (screen, position) = self.look()?;
+        let (modes, size) = (screen.input_modes(), screen.size());
+        let mut bytes = Vec::new();
+        for (name, key) in keys {
+            let sent = key.bytes(&modes, size).map_err(|why| self.unpressable(name, why.says()))?;
+            bytes.extend(sent);
+        }
+        self.send(position, &bytes, patience_ms)
+    }
+
+    /// Gives the terminal another size, and returns once it has it.
+    ///
+    /// # Errors
+    /// If there is no terminal, or it does not get it in time.
+    pub fn resize(&mut self, size: Size) -> Result<(), Failure> {
+        let id = &self.session.id;
+        if !self.session.has_terminal() {
+            return Err(Failure::new(Code::NoTerminal, format!("session {id} has no terminal, only pipes"))
+                .hint("run the program without --no-tty")
+                .about(id.as_str())
+                .in_status(self.session.verdict.status));
+        }
+        let failed = |e: io::Error| failed(&self.session, &e);
+        let dir = self.home.session(id).map_err(|untrusted| failed(io::Error::other(untrusted.says())))?;
+        // Who looks on is told of every size, this one orders one.
+        let mut onlooker = Client::connect(dir).map_err(failed)?;
+        onlooker.attach(size, true).map_err(failed)?;
+        std::mem::swap(&mut self.client, &mut onlooker);
+        let mut order = onlooker;
+        let resized = |message: &ToClient| {
+            matches!(message, ToClient::Stage { size: now, .. } if *now == size).then_some(())
+        };
+        self.hear(&mut |_| order.resize(size), &mut { resized })
+    }
+
+    /// Sends bytes as one piece, and returns when all of them are in the terminal.
+    fn send(&mut self, position: u64, bytes: &[u8], patience_ms: u64) -> Result<Typed, Failure> {
+        self.check_lines(bytes)?;
+        let pieces = bytes.len() > LONGEST / 2;
+        if pieces {
+            self.client.hold().map_err(|e| self.failed(&e))?;
+        }
+        let mut rest = bytes;
+        let mut deadline = clock::now().boot.saturating_add(patience_ms);
+        while !rest.is_empty() || self.client.unconfirmed() > 0 {
+            while !rest.is_empty() && self.client.unconfirmed() < ON_ITS_WAY {
+                let (now, later) = rest.split_at(rest.len().min(LONGEST / 2));
+                // What cannot be said to a host that is gone is said to the next one.
+                let _ = self.client.input(now);
+                rest = later;
+            }
+            let left = deadline.saturating_sub(clock::now().boot);
+            if left == 0 {
+                let missing = rest.len() + self.client.unconfirmed();
+                return Err(self.unread(bytes.len() - missing, bytes.len()));
+            }
+            let interests = [
+                Interest { fd: self.client.as_fd(), read: true, write: self.client.unsent() > 0 },
+                Interest::reading(self.ended.as_fd()),
+            ];
+            let ready = poll::wait(&interests, Some(left));
+            if ready[0].read {
+                let before = self.client.unconfirmed();
+                if self.client.hear().is_err() {
+                    self.come_back(deadline)?;
+                }
+                if self.client.unconfirmed() < before {
+                    deadline = clock::now().boot.saturating_add(patience_ms);
+                }
+            } else if ready[1].read {
+                return Err(self.over());
+            }
+            let _ = self.client.send_on();
+        }
+        if pieces {
+            let _ = self.client.release();
+        }
+        Ok(Typed { position, bytes: bytes.len() as u64 })
+    }
+
+    /// A program that reads whole lines would get the beginning of a longer one only, and nobody would know.
+    fn check_lines(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let longest =
+            bytes.split_inclusive(|b| matches!(b, b'\r' | b'\n')).map(<[u8]>::len).max().unwrap_or(0);
+        if longest <= LONGEST_LINE || !self.reads_lines() {
+            return Ok(());
+        }
+        let id = &self.session.id;
+        Err(Failure::new(
+            Code::LineTooLong,
+            format!("the program of session {id} reads whole lines, and a terminal keeps {LONGEST_LINE} bytes of one: {longest} are too many"),
+        )
+        .hint("send shorter lines, or hand the text over in a file")
+        .about(id.as_str())
+        .in_status(self.session.verdict.status))
+    }
+
+    fn reads_lines(&self) -> bool {
+        let program = program_of(&self.session.evidence);
+        let terminal = program.and_then(|program| self.truth.terminal(program.pid));
+        terminal.is_some_and(tty::reads_lines)
+    }
+
+    /// The host is gone: the next one lets us in, unless nobody is left.
+    fn come_back(&mut self, deadline: u64) -> Result<(), Failure> {
+        loop {
+            match self.client.come_back() {
+                Ok(()) => return Ok(()),
+                Err(_) if clock::now().boot > deadline => return Err(self.unresponsive()),
+                // Too many wait to be let in; the kernel does not say when there is room again.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let _ = poll::readable(&[self.ended.as_fd()], Some(attach::CROWDED_MS));
+                }
+                Err(error) => return Err(self.gone(&error)),
+            }
+        }
+    }
+
+    /// Nobody listens any more: what became of the session is the reason, if anything did.
+    fn gone(&self, error: &io::Error) -> Failure {
+        let now = self.truth.of(self.home, &self.session.id);
+        let refused = admit(self.session.id.as_str(), now.verdict.status, Column::Commandable);
+        refused.err().unwrap_or_else(|| failed(&now, error))
+    }
+
+    fn over(&self) -> Failure {
+        self.gone(&io::ErrorKind::ConnectionReset.into())
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        failed(&self.session, error)
+    }
+
+    fn unresponsive(&self) -> Failure {
+        let now = self.truth.of(self.home, &self.session.id);
+        let refused = admit(self.session.id.as_str(), now.verdict.status, Column::Commandable);
+        refused.err().unwrap_or_else(|| attach::unresponsive(self.truth, &self.session))
+    }
+
+    fn refused(&self, message: &str) -> Failure {
+        let id = self.session.id.as_str();
+        Failure::new(Code::Busy, format!("the host of session {id} refused: {message}"))
+            .hint("try again when fewer clients are connected")
+            .about(id)
+            .in_status(self.session.verdict.status)
+    }
+
+    fn unpressable(&self, name: &str, why: &str) -> Failure {
+        let id = self.session.id.as_str();
+        Failure::new(Code::BadKey, format!("{name} cannot be pressed in session {id} now: {why}"))
+            .hint(format!("`abide snapshot {id}` shows what is there; nothing was sent"))
+            .about(id)
+            .in_status(self.session.verdict.status)
+    }
+
+    fn unread(&self, read: usize, all: usize) -> Failure {
+        let id = self.session.id.as_str();
+        Failure::new(
+            Code::TimedOut,
+            format!("the program of session {id} takes no more: {read} of {all} bytes are in its terminal"),
+        )
+        .hint(format!(
+            "`abide snapshot {id}` shows what it does; it may be stopped, or busy with something else"
+        ))
+        .about(id)
+        .in_status(self.session.verdict.status)
+    }
+}
+
+fn failed(session: &Session, error: &io::Error) -> Failure {
+    Failure::io("type into session", &session.id, error)
+        .about(session.id.as_str())
+        .in_status(session.verdict.status)
+}

@@ -1,0 +1,236 @@
+//! Waiting for what a session shows or what its agent does. Follows the recording and the evidence as they grow; asks
+//! nobody, and stops nobody. What is met is met at an instant of the recording, whenever it is asked about.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
+use abide_core::instant::{At, Span};
+use abide_core::recording::Kind;
+use abide_core::screen::condition::{Condition, Sought};
+use abide_core::verdict::{Attention, Turn};
+use abide_sys::watch::Watch;
+use abide_sys::{clock, poll};
+
+use super::Until;
+use crate::Sessions;
+use crate::recording::replay::{Replay, What};
+use crate::recording::snapshot;
+use crate::store::Home;
+use crate::truth::{Session, Truth};
+
+/// Everything is looked at again after this long, whatever was or was not heard.
+const RESCAN_MS: u64 = 1_000;
+
+/// What is waited for in each session.
+#[derive(Debug, Clone, Default)]
+pub struct Conditions {
+    pub shown: Vec<Condition>,
+    /// Nothing was shown for so many ms.
+    pub idle_ms: Option<u64>,
+    pub turn: Option<Turn>,
+    /// One of these.
+    pub attention: Vec<Attention>,
+    /// Only what was shown after this position counts.
+    pub since: Option<u64>,
+}
+
+/// How a session stands when the wait is over.
+#[derive(Debug)]
+pub struct Stood {
+    pub session: Session,
+    /// Up to which position the recording was looked at; where its conditions were met, if they were.
+    pub position: u64,
+    pub met: bool,
+}
+
+impl Sessions {
+    /// Waits until what is wanted is shown, or done by an agent, for so many ms at most; says how each session stands then.
+    ///
+    /// # Errors
+    /// If a recording cannot be read, or never came to the baseline.
+    pub fn await_conditions(
+        &self,
+        ids: &[SessionId],
+        asked: (&Conditions, Until),
+        timeout_ms: Option<u64>,
+    ) -> Result<Vec<Stood>, Failure> {
+        let Some(home) = &self.home else {
+            return Ok(Vec::new());
+        };
+        wait(&self.truth, home, ids, asked, timeout_ms)
+    }
+}
+
+/// Waits until the conditions are met in these sessions, for so many ms at most. With `Until::Any` one condition that is
+/// met in one of them is enough, else all of them must be met at once, in each. A session that ends before ends the wait.
+fn wait(
+    truth: &Truth,
+    home: &Home,
+    ids: &[SessionId],
+    (conditions, until): (&Conditions, Until),
+    timeout_ms: Option<u64>,
+) -> Result<Vec<Stood>, Failure> {
+    let deadline = timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
+    let watch = Watch::new().ok();
+    let mut watched = Vec::new();
+    for id in ids {
+        watched.push(Watched::new(truth, home, id, conditions)?);
+    }
+    let hears_all = watch.as_ref().is_some_and(|watch| {
+        watched.iter().all(|one| one.evidence.as_ref().is_some_and(|file| watch.growth_of(file).is_ok()))
+    });
+    loop {
+        for one in &mut watched {
+            one.look(truth, home, (conditions, until))?;
+        }
+        let met = watched.iter().filter(|one| one.met).count();
+        let enough = match until {
+            Until::Any => met > 0,
+            Until::All => met == watched.len(),
+        };
+        let hopeless = watched.iter().any(|one| one.over && !one.met);
+        let now = clock::now().boot;
+        if enough || hopeless || deadline.is_some_and(|at| at <= now) {
+            return Ok(watched.into_iter().map(|one| one.stood(truth, home)).collect());
+        }
+        let wakes = watched.iter().filter_map(|one| one.wake_at(conditions)).chain(deadline);
+        let left = wakes.min().map_or(RESCAN_MS, |at| at.saturating_sub(now).min(RESCAN_MS));
+        let bells = watched.iter().filter(|one| !one.met).flat_map(Watched::bells);
+        let mut fds: Vec<BorrowedFd<'_>> = bells.collect();
+        fds.extend(watch.as_ref().filter(|_| hears_all).map(AsFd::as_fd));
+        let _ = poll::readable(&fds, Some(left.max(1)));
+        drop(watch.as_ref().and_then(Watch::hints));
+    }
+}
+
+/// One session that is watched.
+struct Watched<'a> {
+    session: Session,
+    replay: Replay<'a>,
+    sought: Option<Sought>,
+    evidence: Option<File>,
+    position: u64,
+    /// When something was shown last, in ms of boot time.
+    shown_at: u64,
+    met: bool,
+    over: bool,
+}
+
+impl<'a> Watched<'a> {
+    fn new(
+        truth: &'a Truth,
+        home: &'a Home,
+        id: &SessionId,
+        conditions: &Conditions,
+    ) -> Result<Self, Failure> {
+        let session = truth.of(home, id);
+        let evidence = home.session(id).ok().and_then(|dir| dir.evidence().ok());
+        let now = snapshot::snapshot(truth, home, &session, None)?.position;
+        if let Some(since) = conditions.since.filter(|since| *since > now) {
+            return Err(Failure::new(
+                Code::BadTime,
+                format!("session {id} has shown {now} bytes, not {since}"),
+            )
+            .hint("--since takes the `seq` of an earlier answer about this very session")
+            .about(id.as_str())
+            .in_status(session.verdict.status));
+        }
+        let from = conditions.since.unwrap_or(now);
+        let span = Span { from: Some(At::Position(from)), to: None };
+        // One that is over shows nothing more, and its recording has an end.
+        let follow = !session.is_over();
+        let replay = Replay::open(truth, home, &session, &span, follow)?.without_waiting();
+        let shown_at = if conditions.since.is_some() { 0 } else { clock::now().boot };
+        Ok(Self {
+            session,
+            replay,
+            sought: None,
+            evidence,
+            position: from,
+            shown_at,
+            met: false,
+            over: false,
+        })
+    }
+
+    /// Takes in what was shown, until the conditions are met or all of it is taken in.
+    fn look(&mut self, truth: &Truth, home: &Home, asked: (&Conditions, Until)) -> Result<(), Failure> {
+        let (conditions, _) = asked;
+        while !self.met && !self.over {
+            let (fresh, caught_up) = match self.replay.next()? {
+                Some(step) => {
+                    self.position = step.at.position;
+                    match step.what {
+                        What::Begin(_) => (false, false),
+                        What::Entry(entry, _) => {
+                            let shown = matches!(entry.kind, Kind::Output | Kind::Errors);
+                            if shown {
+                                self.shown_at = self.shown_at.max(entry.time / 1000);
+                            }
+                            (shown || entry.kind == Kind::Resize, false)
+                        }
+                        What::Gap(_) | What::LetGo => (true, false),
+                        What::CaughtUp => (false, true),
+                    }
+                }
+                None => {
+                    self.over = true;
+                    (false, true)
+                }
+            };
+            let first = self.sought.is_none();
+            let since = conditions.since.is_some();
+            self.sought.get_or_insert_with(|| {
+                Sought::new(conditions.shown.clone(), since, self.replay.screen_mut())
+            });
+            if caught_up {
+                // What an update holds back for too long is shown without anything that would be read.
+                self.replay.screen_mut().elapse(clock::boot_micros());
+                self.session = truth.of(home, &self.session.id);
+            }
+            if first || fresh || caught_up {
+                self.judge(asked, caught_up);
+            }
+            if caught_up {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self, (conditions, until): (&Conditions, Until), caught_up: bool) {
+        let shown = conditions.since.is_none_or(|since| self.position > since);
+        let screen = self.replay.screen_mut();
+        let mut holds = self.sought.as_mut().map(|sought| sought.hold(screen, shown)).unwrap_or_default();
+        // What is said of now can be told only where all of it was taken in.
+        let now = clock::now().boot;
+        let idle = |ms: u64| caught_up && shown && now.saturating_sub(self.shown_at) >= ms;
+        holds.extend(conditions.idle_ms.map(idle));
+        let verdict = &self.session.verdict;
+        holds.extend(conditions.turn.map(|turn| caught_up && verdict.turn == turn));
+        if !conditions.attention.is_empty() {
+            holds.push(caught_up && conditions.attention.contains(&verdict.attention));
+        }
+        self.met = match until {
+            Until::Any => holds.contains(&true),
+            Until::All => !holds.contains(&false),
+        };
+    }
+
+    /// When nothing will have been shown for long enough, or what an update holds back will be shown.
+    fn wake_at(&self, conditions: &Conditions) -> Option<u64> {
+        let idle = conditions.idle_ms.map(|ms| self.shown_at.saturating_add(ms));
+        let shown = self.replay.screen().hold_ends().map(|ends| ends.div_ceil(1000));
+        idle.into_iter().chain(shown).min().filter(|_| !self.met)
+    }
+
+    fn bells(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.replay.bell().into_iter()
+    }
+
+    fn stood(self, truth: &Truth, home: &Home) -> Stood {
+        Stood { session: truth.of(home, &self.session.id), position: self.position, met: self.met }
+    }
+}
