@@ -40,7 +40,7 @@ use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, version};
-use drive::{keys, paste, resize, signal, type_text};
+use drive::{exec, keys, paste, resize, signal, type_text};
 use recorded::{diff, export, mark, marks, play, screenshot};
 
 use crate::args::Cli;
@@ -231,6 +231,7 @@ verbs! {
     "paste" paste Paste,
     "keys" keys Keys,
     "resize" resize Resize,
+    "exec" exec Exec,
     "logs" logs Logs,
     "events" facts Facts,
     "snapshot" snapshot Snapshot,
@@ -260,7 +261,7 @@ verbs! {
 impl Command {
     /// Whether a verb that cannot even be parsed would have passed on a program's code.
     pub(crate) fn passes_on_a_code(verb: &str, detached: bool) -> bool {
-        verb == "wait" || (verb == "run" && !detached)
+        verb == "wait" || verb == "exec" || (verb == "run" && !detached)
     }
 
     /// The verb of this name.

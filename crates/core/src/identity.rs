@@ -141,6 +141,30 @@ impl Stat {
     }
 }
 
+/// Which process group a process belongs to, and which one its terminal does, as `/proc/PID/stat` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Belonging {
+    pub letter: u8,
+    pub group: i32,
+    /// -1 where there is no terminal.
+    pub foreground: i32,
+}
+
+impl Belonging {
+    /// Parses the line from the last `)`: the name before it can hold anything.
+    #[must_use]
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let close = line.iter().rposition(|&b| b == b')')?;
+        let mut fields = std::str::from_utf8(line.get(close + 1..)?).ok()?.split_ascii_whitespace();
+        let letter = *fields.next()?.as_bytes().first()?;
+        let group = fields.nth(1)?.parse().ok()?;
+        let foreground = fields.nth(2)?.parse().ok()?;
+        // A number is whole only if something stands behind it.
+        fields.next()?;
+        Some(Self { letter, group, foreground })
+    }
+}
+
 /// What is known of the lifetime lock that the process would hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {

@@ -6,7 +6,7 @@ use crate::screen::bytes::{Reader, put_bytes, put_number};
 use crate::wire::CLIENTS;
 
 /// The first bytes of every keyframe: what a reader looks for after damage.
-pub const MARK: [u8; 4] = [0xAB, b'k', b'f', 0x03];
+pub const MARK: [u8; 4] = [0xAB, b'k', b'f', 0x04];
 /// Mark, length of the body, then the numbers and the frame of `Head`, and a checksum.
 pub const HEADER: usize = 8 + 5 * 8 + recording::HEADER + 4;
 /// No writer makes longer bodies.
@@ -37,6 +37,8 @@ pub struct Body {
     pub taken: Vec<(u64, u64)>,
     /// What was missing in the recording before it, and so may be on the screen: where, how much of the file, and why.
     pub gaps: Vec<(u64, u64, String)>,
+    /// What was kept back of the output, frozen.
+    pub veil: Vec<u8>,
     /// The screen, frozen.
     pub screen: Vec<u8>,
 }
@@ -55,7 +57,7 @@ pub fn encode(head: &Head, body: &Body) -> Option<Vec<u8>> {
         put_number(&mut told, *length);
         put_bytes(&mut told, why.as_bytes());
     }
-    let length = 3 + taken.len() * 16 + 4 + told.len() + body.screen.len();
+    let length = 3 + taken.len() * 16 + 4 + told.len() + 4 + body.veil.len() + body.screen.len();
     if length > LONGEST {
         return None;
     }
@@ -75,6 +77,8 @@ pub fn encode(head: &Head, body: &Body) -> Option<Vec<u8>> {
     }
     bytes.extend_from_slice(&(told.len() as u32).to_le_bytes());
     bytes.extend_from_slice(&told);
+    bytes.extend_from_slice(&(body.veil.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&body.veil);
     bytes.extend_from_slice(&body.screen);
     let sum = checksum(&bytes[..HEADER - 4], &bytes[HEADER..]);
     bytes[HEADER - 4..HEADER].copy_from_slice(&sum.to_le_bytes());
@@ -112,12 +116,14 @@ pub fn body(header: &[u8; HEADER], bytes: &[u8]) -> Option<Body> {
         rest = after;
     }
     let (length, rest) = rest.split_first_chunk()?;
-    let (told, screen) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let (told, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     let (mut told, mut gaps) = (Reader(told), Vec::new());
     while !told.0.is_empty() {
         gaps.push((told.number()?, told.number()?, told.text()?.to_owned()));
     }
-    Some(Body { has_terminal: has_terminal == 1, taken, gaps, screen: screen.to_vec() })
+    let (length, rest) = rest.split_first_chunk()?;
+    let (veil, screen) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    Some(Body { has_terminal: has_terminal == 1, taken, gaps, veil: veil.to_vec(), screen: screen.to_vec() })
 }
 
 fn checksum(numbers: &[u8], body: &[u8]) -> u32 {
@@ -135,10 +141,8 @@ mod tests {
         let behind = std::array::from_fn(|i| i as u8);
         let head = Head { offset: 1_000, position: 900, time: 7, entries: 12, behind, behind_at: 800 };
         let gaps = vec![(7, 8, String::new()), (0, 0, "no room".to_owned())];
-        (
-            head,
-            Body { has_terminal: true, taken: vec![(1, 2), (3, u64::MAX)], gaps, screen: b"frozen".to_vec() },
-        )
+        let taken = vec![(1, 2), (3, u64::MAX)];
+        (head, Body { has_terminal: true, taken, gaps, veil: b"veil".to_vec(), screen: b"frozen".to_vec() })
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 pub mod detach;
 pub mod press;
+pub mod shell;
 
 const ESC: u8 = 0x1b;
 /// No sequence of a key is longer.

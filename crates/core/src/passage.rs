@@ -163,6 +163,16 @@ const fn is_plain(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7E | b'\r' | b'\n' | b'\t' | 0x08)
 }
 
+/// Whether a whole sequence is a question to the terminal.
+pub(crate) fn asks(sequence: &[u8]) -> bool {
+    let within = match sequence.get(1) {
+        Some(b'[') => Within::Control,
+        Some(b']' | b'P' | b'_' | b'^' | b'X') => Within::Text,
+        Some(_) | None => Within::Escape,
+    };
+    is_question(within, sequence)
+}
+
 fn is_question(within: Within, sequence: &[u8]) -> bool {
     match within {
         Within::Control => sequence.strip_prefix(b"\x1b[").is_some_and(control_asks),

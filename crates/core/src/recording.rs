@@ -7,6 +7,7 @@ pub mod player;
 pub mod prompt;
 pub mod redact;
 pub mod scroll;
+pub mod veil;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +45,7 @@ kinds! {
     Answer b'a' "What the host answered to a query of the program's.",
     Resize b'r' "The terminal's new size: columns and rows.",
     Mark b'm' "A name for this instant.",
+    Exec b'x' "What `exec` is about to do: its id and sequence number, then JSON; see the veil.",
     Cut b'c' "Frames before this place could not be written: how many bytes of output, and why.",
 }
 

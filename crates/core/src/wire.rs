@@ -4,7 +4,7 @@
 use crate::evidence::Size;
 
 /// The version of these messages.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// As many clients are served, and so many clients' numbers are remembered.
 pub const CLIENTS: usize = 256;
 /// Under whose name answers to the program's own queries are kept, numbered by their positions. No client is this one.
@@ -30,6 +30,29 @@ pub enum ToGuard {
     },
     Resize(Size),
     Mark(String),
+    /// Put this tag on record, then write this to the terminal; once, as input. Guards of before it pass over it.
+    Exec(Tagged),
+}
+
+/// Input that is tagged in the recording instead of being told as typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tagged {
+    pub client: u64,
+    pub seq: u64,
+    pub tag: Vec<u8>,
+    pub bytes: Vec<u8>,
+}
+
+impl Tagged {
+    fn pack(&self) -> Vec<u8> {
+        join(&[self.client, self.seq, self.tag.len() as u64], &[&self.tag[..], &self.bytes].concat())
+    }
+
+    fn unpack(body: &[u8]) -> Option<Self> {
+        let ([client, seq, length], rest) = split(body)?;
+        let (tag, bytes) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+        Some(Self { client, seq, tag: tag.to_vec(), bytes: bytes.to_vec() })
+    }
 }
 
 /// What a guard tells its host.
@@ -69,6 +92,12 @@ pub enum ToHostFromClient {
     /// What I type from now on belongs together: nobody else's comes in between, until I say so, leave or fall silent.
     Hold,
     Release,
+    /// Type this under its tag, unless another `exec` is in the middle. One whose line ran before `seen`, a position, is
+    /// known to be over; with 0, none is. Since version 3.
+    Exec {
+        seen: u64,
+        tagged: Tagged,
+    },
 }
 
 /// As what a client attaches.
@@ -133,6 +162,11 @@ pub enum ToClient {
     Marked {
         position: u64,
         name: String,
+    },
+    /// The line of the `exec` that this client asked for runs, or is over: what it wrote is in the recording.
+    Exec {
+        over: bool,
+        nonce: String,
     },
     /// The program's end is on record.
     Ended,
@@ -227,11 +261,13 @@ impl Message for ToGuard {
             Self::Answer { position, bytes } => (b'a', join(&[*position], bytes)),
             Self::Resize(size) => (b'r', pack_size(*size)),
             Self::Mark(text) => (b'm', text.clone().into_bytes()),
+            Self::Exec(tagged) => (b'x', tagged.pack()),
         }
     }
 
     fn unpack(kind: u8, body: &[u8]) -> Option<Self> {
         Some(match kind {
+            b'x' => Self::Exec(Tagged::unpack(body)?),
             b'i' => {
                 let ([client, seq], bytes) = split(body)?;
                 Self::Input { client, seq, bytes: bytes.to_vec() }
@@ -281,6 +317,7 @@ impl Message for ToHostFromClient {
             Self::Mark(text) => (b'm', text.clone().into_bytes()),
             Self::Hold => (b'(', Vec::new()),
             Self::Release => (b')', Vec::new()),
+            Self::Exec { seen, tagged } => (b'x', join(&[*seen], &tagged.pack())),
         }
     }
 
@@ -304,6 +341,10 @@ impl Message for ToHostFromClient {
             b'm' => Self::Mark(String::from_utf8(body.to_vec()).ok()?),
             b'(' => Self::Hold,
             b')' => Self::Release,
+            b'x' => {
+                let ([seen], tagged) = split(body)?;
+                Self::Exec { seen, tagged: Tagged::unpack(tagged)? }
+            }
             _ => return None,
         })
     }
@@ -319,6 +360,7 @@ impl Message for ToClient {
             Self::Applied { seq } => (b'd', join(&[*seq], &[])),
             Self::Snapshot { position, frozen } => (b's', join(&[*position], frozen)),
             Self::Marked { position, name } => (b'm', join(&[*position], name.as_bytes())),
+            Self::Exec { over, nonce } => (b'q', [&[u8::from(*over)], nonce.as_bytes()].concat()),
             Self::Ended => (b'e', Vec::new()),
             Self::Refused { code, message } => (b'x', format!("{code}\n{message}").into_bytes()),
         }
@@ -344,6 +386,10 @@ impl Message for ToClient {
             b'm' => {
                 let ([position], name) = split(body)?;
                 Self::Marked { position, name: String::from_utf8(name.to_vec()).ok()? }
+            }
+            b'q' => {
+                let (over, nonce) = body.split_first()?;
+                Self::Exec { over: *over != 0, nonce: String::from_utf8(nonce.to_vec()).ok()? }
             }
             b'e' => Self::Ended,
             b'x' => {
@@ -398,6 +444,10 @@ mod tests {
 
     const SIZE: Size = Size { cols: 120, rows: 40 };
 
+    fn tagged(bytes: &[u8]) -> Tagged {
+        Tagged { client: 7, seq: 9, tag: b"{}".to_vec(), bytes: bytes.to_vec() }
+    }
+
     #[test]
     fn every_message_comes_back_whole_however_the_stream_is_cut() {
         let bytes = b"\x1b[A\xff\0".to_vec();
@@ -406,6 +456,7 @@ mod tests {
             ToGuard::Answer { position: 9, bytes: bytes.clone() },
             ToGuard::Resize(SIZE),
             ToGuard::Mark("here".into()),
+            ToGuard::Exec(tagged(&bytes)),
         ]);
         check(&[ToHost::Applied { client: 1, seq: 2 }, ToHost::Answered { position: 3 }, ToHost::Ended]);
         check(&[
@@ -422,6 +473,7 @@ mod tests {
             ToHostFromClient::Mark("x".into()),
             ToHostFromClient::Hold,
             ToHostFromClient::Release,
+            ToHostFromClient::Exec { seen: 5, tagged: tagged(&bytes) },
         ]);
         check(&[
             ToClient::Welcome { version: VERSION, generation: 3 },
@@ -431,6 +483,7 @@ mod tests {
             ToClient::Applied { seq: 4 },
             ToClient::Snapshot { position: 8, frozen: bytes },
             ToClient::Marked { position: 9, name: "here".into() },
+            ToClient::Exec { over: true, nonce: "k3v9".into() },
             ToClient::Ended,
             ToClient::Refused { code: "busy".into(), message: "no".into() },
         ]);

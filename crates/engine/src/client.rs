@@ -3,6 +3,7 @@
 
 pub(crate) mod attach;
 pub(crate) mod drive;
+pub(crate) mod exec;
 mod inside;
 pub(crate) mod mark;
 pub(crate) mod play;
@@ -14,11 +15,16 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::Size;
-use abide_core::wire::{Attendance, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
+use abide_core::wire::{Attendance, Inbox, LONGEST, Message, Tagged, ToClient, ToHostFromClient, VERSION};
 use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, sock};
 
 use crate::store::SessionDir;
+pub use attach::{Attaching, Left};
+pub use drive::{Driver, Typed};
+pub use exec::{Executed, Unfinished};
+pub use mark::Marking;
+pub use play::Playing;
 
 /// A picture of a large screen with scrollback may be this long.
 const FROM_HOST: usize = 16 << 20;
@@ -35,7 +41,8 @@ pub(crate) struct Client {
     /// The same over all connections of this client.
     number: u64,
     seq: u64,
-    unconfirmed: VecDeque<(u64, Vec<u8>)>,
+    /// Each with its number and how many bytes are typed by it.
+    unconfirmed: VecDeque<(u64, usize, ToHostFromClient)>,
     unconfirmed_bytes: usize,
     attached: Option<(Size, Attendance)>,
     /// Of the host, as it said.
@@ -90,11 +97,31 @@ impl Client {
     pub(crate) fn input(&mut self, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(LONGEST / 2) {
             self.seq += 1;
-            self.unconfirmed_bytes += piece.len();
-            self.unconfirmed.push_back((self.seq, piece.to_vec()));
-            self.say(&ToHostFromClient::Input { seq: self.seq, bytes: piece.to_vec() })?;
+            let input = ToHostFromClient::Input { seq: self.seq, bytes: piece.to_vec() };
+            self.say_until_confirmed(piece.len(), input)?;
         }
         Ok(())
+    }
+
+    /// Types this under its tag.
+    pub(crate) fn exec(&mut self, seen: u64, tag: Vec<u8>, bytes: Vec<u8>) -> io::Result<()> {
+        self.seq += 1;
+        let length = bytes.len();
+        let tagged = Tagged { client: self.number, seq: self.seq, tag, bytes };
+        self.say_until_confirmed(length, ToHostFromClient::Exec { seen, tagged })
+    }
+
+    fn say_until_confirmed(&mut self, bytes: usize, message: ToHostFromClient) -> io::Result<()> {
+        self.unconfirmed_bytes += bytes;
+        let said = self.say(&message);
+        self.unconfirmed.push_back((self.seq, bytes, message));
+        said
+    }
+
+    /// Nothing that was said has to be said again.
+    pub(crate) fn give_up(&mut self) {
+        self.unconfirmed.clear();
+        self.unconfirmed_bytes = 0;
     }
 
     /// What the host said. An error means that the host is gone.
@@ -119,11 +146,11 @@ impl Client {
     }
 
     fn confirm(&mut self, seq: u64) {
-        while let Some((first, bytes)) = self.unconfirmed.front() {
+        while let Some((first, bytes, _)) = self.unconfirmed.front() {
             if *first > seq {
                 return;
             }
-            self.unconfirmed_bytes -= bytes.len();
+            self.unconfirmed_bytes -= bytes;
             self.unconfirmed.pop_front();
         }
     }
@@ -140,8 +167,8 @@ impl Client {
         if self.holds {
             self.say(&ToHostFromClient::Hold)?;
         }
-        for (seq, bytes) in self.unconfirmed.clone() {
-            self.say(&ToHostFromClient::Input { seq, bytes })?;
+        for (_, _, message) in self.unconfirmed.clone() {
+            self.say(&message)?;
         }
         Ok(())
     }
@@ -180,6 +207,11 @@ impl Client {
         const LOOKS_SINCE: u8 = 2;
         let looks = self.version >= LOOKS_SINCE;
         self.say(if looks { &ToHostFromClient::Look } else { &ToHostFromClient::Snapshot })
+    }
+
+    /// Of the messages that the host knows.
+    pub(crate) const fn version(&self) -> u8 {
+        self.version
     }
 
     /// How much was typed and is not confirmed.

@@ -21,6 +21,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
 use abide_core::place::cause_of;
 use abide_core::recording::{Kind, resize_payload};
+use abide_core::wire::Tagged;
 use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
@@ -200,7 +201,10 @@ impl Keeper {
         while let Some(ask) = self.link.next() {
             match ask {
                 Ask::Typed { client, seq, bytes } => self.record_input(client, seq, &bytes),
-                Ask::Answered(bytes) => self.recorder.add(Kind::Answer, &bytes),
+                Ask::Answered(bytes) => {
+                    self.recorder.add(Kind::Answer, &bytes);
+                }
+                Ask::Exec(tagged) => self.exec(tagged),
                 Ask::Mark(text) => {
                     self.recorder.add(Kind::Mark, text.as_bytes());
                     let offset = self.recorder.position();
@@ -215,6 +219,17 @@ impl Keeper {
                 }
             }
             self.link.nudge();
+        }
+    }
+
+    /// Types what must not be seen: only under its tag.
+    fn exec(&mut self, tagged: Tagged) {
+        // What was shown before is none of it.
+        self.read(READS_A_TURN);
+        let Tagged { client, seq, tag, bytes } = tagged;
+        let payload = [&client.to_le_bytes()[..], &seq.to_le_bytes(), &tag].concat();
+        if self.recorder.add(Kind::Exec, &payload) {
+            self.link.queue((client, seq), bytes);
         }
     }
 

@@ -2,8 +2,10 @@
 //! rebuilds what it knew from the recording and the guard keeps everything that cannot be rebuilt.
 
 mod clients;
+mod exec;
 mod follow;
 mod line;
+mod outbox;
 mod view;
 
 use std::ffi::CStr;
@@ -364,12 +366,18 @@ impl Host {
 
     /// Takes in what was recorded since, shows it, and answers what the program asked.
     fn follow_on(&mut self) {
-        let clients = &mut self.clients;
+        let (clients, dir) = (&mut self.clients, &self.dir);
         let mut answers = Vec::new();
         let mut tell = |news| match news {
             News::Shown(passed) => clients.show(&passed),
             News::Resized(size) => clients.resized(size),
             News::Marked(name, position) => clients.marked(&name, position),
+            News::Executed { nonce, over } => {
+                clients.executed(&nonce, over);
+                if over {
+                    dir.remove_exec(&nonce);
+                }
+            }
         };
         let read = self.follow.on(&self.spill, &mut tell, &mut |position, bytes| {
             answers.push(ToGuard::Answer { position, bytes });
@@ -388,6 +396,7 @@ impl Host {
             Wish::Input { client, seq, bytes } => self.line.tell(&ToGuard::Input { client, seq, bytes }),
             Wish::Resize(size) => self.line.tell(&ToGuard::Resize(size)),
             Wish::Mark(text) => self.line.tell(&ToGuard::Mark(text)),
+            Wish::Exec { client, seen, tagged } => self.exec(client, seen, tagged),
             Wish::Paint { client, history } => {
                 self.catch_up();
                 let paint = self.follow.picture(if history { PAINTED_SCROLLBACK } else { 0 });

@@ -13,7 +13,7 @@ use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, owne
 use abide_sys::clock;
 use abide_sys::disk::{self, Untrusted};
 use abide_sys::lock::{self, Holder};
-use abide_sys::probe::{Probe, Relative};
+use abide_sys::probe::{InFront, Probe, Relative};
 
 use crate::declared;
 use crate::store::{Home, Reading, SessionDir};
@@ -131,6 +131,12 @@ impl Truth {
     #[must_use]
     pub fn terminal(&self, pid: u32) -> Option<u32> {
         self.probe.terminal(pid)
+    }
+
+    /// Whom the terminal of this process belongs to now.
+    #[must_use]
+    pub fn foreground(&self, of: u32) -> Vec<InFront> {
+        self.probe.foreground(of)
     }
 
     /// This instant, as verdicts want it.

@@ -36,6 +36,20 @@ pub struct Relative {
     pub command: Vec<String>,
 }
 
+/// One of those whom a terminal belongs to now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InFront {
+    pub process: Relative,
+    /// It is the first of its process group.
+    pub leads: bool,
+    /// The name of its image.
+    pub image: String,
+    /// It sleeps until something comes.
+    pub sleeps: bool,
+    /// Where in the kernel it sleeps; empty if that is not told.
+    pub place: String,
+}
+
 /// Asks the kernel about processes. Made once: where we are does not change while we run.
 #[derive(Debug, Clone)]
 pub struct Probe {
@@ -119,6 +133,13 @@ impl Probe {
         system::terminal(pid)
     }
 
+    /// Whom the terminal of this process belongs to now: the foreground process group, as far as it descends from the
+    /// process.
+    #[must_use]
+    pub fn foreground(&self, of: u32) -> Vec<InFront> {
+        system::foreground(of)
+    }
+
     /// The identity of a process that is alive now.
     ///
     /// # Errors
@@ -155,6 +176,7 @@ mod tests {
         assert_eq!(elsewhere::identify(&here, means, 1), Err(Doubt::Unsupported));
         assert_eq!((elsewhere::parent(1), elsewhere::terminal(1)), (None, None));
         assert!(elsewhere::hold(1).is_none() && elsewhere::process(1).is_none());
+        assert!(elsewhere::foreground(1).is_empty());
         assert!(elsewhere::descendants(1).is_empty() && elsewhere::ancestors(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none() && elsewhere::pid_of(&held).is_none());

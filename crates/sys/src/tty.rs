@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::termios::{LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, OutputModes, Termios, isatty, tcgetattr, tcsetattr};
 
 /// A terminal in raw mode until this is dropped.
 #[derive(Debug)]
@@ -82,15 +82,26 @@ pub fn hides_input(terminal: impl AsFd) -> bool {
 /// told.
 #[must_use]
 pub fn reads_lines(number: u32) -> bool {
+    modes(number).is_some_and(|modes| modes.local_modes.contains(LocalModes::ICANON))
+}
+
+/// Whether this terminal, named by its number, puts a carriage return before each line feed. True where that cannot be
+/// told: as good as all do.
+#[must_use]
+pub fn returns_carriage(number: u32) -> bool {
+    let both = OutputModes::OPOST | OutputModes::ONLCR;
+    modes(number).is_none_or(|modes| modes.output_modes.contains(both))
+}
+
+fn modes(number: u32) -> Option<Termios> {
     use rustix::fs::{Mode, OFlags};
     let (major, minor) = (number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xfff00);
     if !(136..144).contains(&major) {
-        return false;
+        return None;
     }
     let index = (major - 136) * 256 + minor;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let terminal = rustix::fs::open(format!("/dev/pts/{index}"), flags, Mode::empty());
     let same = |terminal: &OwnedFd| self::number(terminal) == Some(number);
-    let modes = terminal.ok().filter(same).and_then(|terminal| tcgetattr(terminal).ok());
-    modes.is_some_and(|modes| modes.local_modes.contains(LocalModes::ICANON))
+    terminal.ok().filter(same).and_then(|terminal| tcgetattr(terminal).ok())
 }

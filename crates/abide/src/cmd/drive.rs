@@ -1,5 +1,6 @@
 //! The verbs by which another program uses a terminal as a person would.
 
+pub(super) mod exec;
 pub(super) mod keys;
 pub(super) mod paste;
 pub(super) mod resize;

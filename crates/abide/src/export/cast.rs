@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use abide_core::passage::Passage;
 use abide_core::recording::pace::Pace;
+use abide_core::recording::veil::Tag;
 use abide_core::recording::{Kind, parse_resize, typed};
 use abide_engine::{Step, What};
 use serde::Serialize;
@@ -153,12 +154,16 @@ impl Export for Cast {
         let (code, data) = match entry.kind {
             Kind::Output | Kind::Errors => ("o", self.shown(entry.payload)),
             Kind::Input if self.wanted.input => ("i", self.typed.whole(typed(entry.payload))),
+            Kind::Exec if self.wanted.input => {
+                let keys = Tag::of(entry.payload).map(|tag| tag.keys()).unwrap_or_default();
+                ("i", self.typed.whole(&keys))
+            }
             Kind::Resize => match parse_resize(entry.payload) {
                 Some(size) => ("r", format!("{}x{}", size.cols, size.rows)),
                 None => return Ok(()),
             },
             Kind::Mark => ("m", String::from_utf8_lossy(entry.payload).into_owned()),
-            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Cut => return Ok(()),
+            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Exec | Kind::Cut => return Ok(()),
         };
         self.write(&Piece { micros, code, data }, out)?;
         // Where nothing follows yet, somebody may wait for what there is.

@@ -99,7 +99,8 @@ impl Export for Filmed {
         let now = self.pace.at(step.at.micros);
         match kind {
             Kind::Output | Kind::Errors | Kind::Resize => self.changed = true,
-            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {}
+            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Exec | Kind::Cut => {
+            }
         }
         let until = step.until.map(|next| Duration::from_micros(self.pace.then(next)));
         if self.changed

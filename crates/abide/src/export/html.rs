@@ -119,7 +119,7 @@ impl Export for Player {
                 let name = String::from_utf8_lossy(payload);
                 script(out, &format!("M.push({})", json!([now / 1000, name])))?;
             }
-            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Cut => {}
+            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Exec | Kind::Cut => {}
         }
         // What is shown only until the next change comes is not worth a picture.
         let stays = step.until.is_none_or(|next| {

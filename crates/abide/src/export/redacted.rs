@@ -7,6 +7,7 @@ use abide_core::instant::Instant;
 use abide_core::passage::Passage;
 use abide_core::recording::redact::stream::{Redactor, Side};
 use abide_core::recording::redact::{self, secrets, starred};
+use abide_core::recording::veil::Tag;
 use abide_core::recording::{Entry, Kind, parse_resize, typed};
 use abide_core::screen::Screen;
 use abide_engine::{Gap, Step, What};
@@ -87,6 +88,13 @@ impl Redacted {
                 let head = &payload[..payload.len() - typed(payload).len()];
                 (text(head), Side::Typed, self.typed.whole(typed(payload)))
             }
+            // As if somebody had typed it.
+            Kind::Exec => {
+                let head = payload[..payload.len() - typed(payload).len()].to_vec();
+                let keys = Tag::of(payload).map(|tag| tag.keys()).unwrap_or_default();
+                let what = HeldWhat::Entry { kind: Kind::Input, number, time, position, head };
+                (what, Side::Typed, self.typed.whole(&keys))
+            }
             Kind::Mark => {
                 let name = String::from_utf8_lossy(payload);
                 (text(&[]), Side::Other, starred(&name, &secrets(&name)))
@@ -145,7 +153,7 @@ fn show(screen: &mut Screen, entry: &Entry<'_>) {
                 screen.resize(size);
             }
         }
-        Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {}
+        Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Exec | Kind::Cut => {}
     }
 }
 

@@ -60,7 +60,8 @@ impl Export for Text {
                     scroll.resize(size, &mut line);
                 }
             }
-            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {}
+            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Exec | Kind::Cut => {
+            }
         }
         drop(line);
         failed

@@ -3,6 +3,7 @@
 mod attached;
 mod driven;
 mod driving;
+mod executing;
 mod screens;
 mod searching;
 mod typing;

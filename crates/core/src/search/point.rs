@@ -18,6 +18,8 @@ pub struct Point {
     pub place: Place,
     /// The screen, frozen; empty if nothing will follow.
     pub screen: Vec<u8>,
+    /// What was kept back of the output, frozen.
+    pub veil: Vec<u8>,
     /// What is kept of the harvest itself.
     pub harvest: Vec<u8>,
     /// The columns of what was seen last and is not in the file yet.
@@ -55,7 +57,7 @@ impl Point {
             put_number(&mut out, at);
             out.extend_from_slice(&header);
         }
-        for bytes in [&self.screen, &self.harvest, &self.text, &self.rest] {
+        for bytes in [&self.screen, &self.veil, &self.harvest, &self.text, &self.rest] {
             put_bytes(&mut out, bytes);
         }
         out
@@ -74,11 +76,12 @@ impl Point {
             true => Some((reader.number()?, *reader.take(recording::HEADER)?.first_chunk()?)),
             false => None,
         };
-        let (screen, harvest) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
+        let (screen, veil) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
+        let harvest = reader.bytes()?.to_vec();
         let (text, rest) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
         let place = Place { offset, behind, entries, position, time, has_terminal };
         let whole = reader.0.is_empty();
-        whole.then_some(Self { file, file_bytes, read_to, gaps, place, screen, harvest, text, rest })
+        whole.then_some(Self { file, file_bytes, read_to, gaps, place, screen, veil, harvest, text, rest })
     }
 }
 
@@ -90,9 +93,20 @@ mod tests {
     fn a_point_comes_back_as_it_was_and_nothing_else_does() {
         let behind = Some((7, std::array::from_fn(|i| i as u8)));
         let place = Place { offset: 1, behind, entries: 2, position: 3, time: 4, has_terminal: true };
-        let [screen, harvest, text, rest] = [&b"frozen"[..], b"\0", b"a line\n", b""].map(<[u8]>::to_vec);
-        let point =
-            Point { file: u64::MAX, file_bytes: 5, read_to: 6, gaps: 7, place, screen, harvest, text, rest };
+        let [screen, veil, harvest] = [&b"frozen"[..], b"veil", b"\0"].map(<[u8]>::to_vec);
+        let (text, rest) = (b"a line\n".to_vec(), Vec::new());
+        let point = Point {
+            file: u64::MAX,
+            file_bytes: 5,
+            read_to: 6,
+            gaps: 7,
+            place,
+            screen,
+            veil,
+            harvest,
+            text,
+            rest,
+        };
         let bytes = point.encode();
         let again = Point::decode(&bytes).unwrap();
         assert_eq!((again.place, again.encode()), (place, bytes.clone()));

@@ -299,6 +299,7 @@ impl Attached {
                 | ToClient::Applied { .. }
                 | ToClient::Snapshot { .. }
                 | ToClient::Marked { .. }
+                | ToClient::Exec { .. }
                 | ToClient::Refused { .. } => {}
             }
         }

@@ -17,7 +17,7 @@ use abide_sys::{clock, tty};
 
 use super::{Client, attach};
 use crate::Sessions;
-use crate::store::Home;
+use crate::store::{Home, SessionDir};
 use crate::truth::{Session, Truth};
 
 /// A host that has not answered by then hangs.
@@ -221,8 +221,38 @@ impl<'a> Driver<'a> {
         Ok(Typed { position, bytes: bytes.len() as u64 })
     }
 
+    pub(super) const fn truth(&self) -> &Truth {
+        self.truth
+    }
+
+    pub(super) const fn home(&self) -> &Home {
+        self.home
+    }
+
+    pub(super) const fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(super) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) const fn client_mut(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    pub(super) const fn ended(&self) -> &File {
+        &self.ended
+    }
+
+    /// The session's directory.
+    pub(super) fn dir(&self) -> Result<SessionDir, Failure> {
+        let opened = self.home.session(&self.session.id);
+        opened.map_err(|untrusted| self.failed(&io::Error::other(untrusted.says())))
+    }
+
     /// A program that reads whole lines would get the beginning of a longer one only, and nobody would know.
-    fn check_lines(&self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(super) fn check_lines(&self, bytes: &[u8]) -> Result<(), Failure> {
         let longest =
             bytes.split_inclusive(|b| matches!(b, b'\r' | b'\n')).map(<[u8]>::len).max().unwrap_or(0);
         if longest <= LONGEST_LINE || !self.reads_lines() {
@@ -245,7 +275,7 @@ impl<'a> Driver<'a> {
     }
 
     /// The host is gone: the next one lets us in, unless nobody is left.
-    fn come_back(&mut self, deadline: u64) -> Result<(), Failure> {
+    pub(super) fn come_back(&mut self, deadline: u64) -> Result<(), Failure> {
         loop {
             match self.client.come_back() {
                 Ok(()) => return Ok(()),
@@ -270,7 +300,7 @@ impl<'a> Driver<'a> {
         self.gone(&io::ErrorKind::ConnectionReset.into())
     }
 
-    fn failed(&self, error: &io::Error) -> Failure {
+    pub(super) fn failed(&self, error: &io::Error) -> Failure {
         failed(&self.session, error)
     }
 
@@ -280,7 +310,7 @@ impl<'a> Driver<'a> {
         refused.err().unwrap_or_else(|| attach::unresponsive(self.truth, &self.session))
     }
 
-    fn refused(&self, message: &str) -> Failure {
+    pub(super) fn refused(&self, message: &str) -> Failure {
         let id = self.session.id.as_str();
         Failure::new(Code::Busy, format!("the host of session {id} refused: {message}"))
             .hint("try again when fewer clients are connected")

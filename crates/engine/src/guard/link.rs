@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::guard::Respawn;
-use abide_core::wire::{ANSWERS, CLIENTS, LONGEST, Message, ToGuard, ToHost};
+use abide_core::wire::{ANSWERS, CLIENTS, LONGEST, Message, Tagged, ToGuard, ToHost};
 use abide_sys::poll::{self, Interest};
 use abide_sys::spawn::{self, Image};
 use abide_sys::{clock, signal, sock};
@@ -69,6 +69,8 @@ pub(super) enum Ask {
     Answered(Vec<u8>),
     Resize(abide_core::evidence::Size),
     Mark(String),
+    /// This was taken: if its tag is on record, it is to be typed.
+    Exec(Tagged),
 }
 
 impl Link {
@@ -296,22 +298,34 @@ impl Link {
             }
             ToGuard::Resize(size) => Some(Ask::Resize(size)),
             ToGuard::Mark(text) => Some(Ask::Mark(text)),
+            ToGuard::Exec(tagged) => {
+                let is_new = self.is_new(tagged.client, tagged.seq, &tagged.bytes);
+                is_new.then_some(Ask::Exec(tagged))
+            }
         }
     }
 
-    /// A number that was taken before is not taken again; it may have been resent after a host's death.
     fn take_input(&mut self, client: u64, seq: u64, bytes: Vec<u8>) -> Option<Ask> {
+        if !self.is_new(client, seq, &bytes) {
+            return None;
+        }
+        self.queue((client, seq), bytes.clone());
+        Some(Ask::Typed { client, seq, bytes })
+    }
+
+    /// A number that was taken before is not taken again; it may have been resent after a host's death.
+    fn is_new(&mut self, client: u64, seq: u64, bytes: &[u8]) -> bool {
         let known = self.taken.iter().position(|(known, _)| *known == client);
         if known.is_some_and(|at| self.taken[at].1 >= seq) {
             let owed = self.owed.iter_mut().find(|(owed, after)| *owed == client && *after < seq);
             if let Some((_, after)) = owed {
                 // On record already, but its guard died before all of it was in the terminal.
                 *after = seq;
-                self.queue((client, seq), bytes);
+                self.queue((client, seq), bytes.to_vec());
             } else if !self.pending.iter().any(|piece| piece.whose == (client, seq)) {
                 self.tell(ToHost::Applied { client, seq });
             }
-            return None;
+            return false;
         }
         // What was said again came before this, so nothing is owed any more.
         self.owed.retain(|(owed, _)| *owed != client);
@@ -321,12 +335,11 @@ impl Link {
             self.taken.remove(0);
         }
         self.taken.push((client, seq));
-        self.queue((client, seq), bytes.clone());
-        Some(Ask::Typed { client, seq, bytes })
+        true
     }
 
-    /// What a guard that died had written of it is not written again.
-    fn queue(&mut self, whose: (u64, u64), bytes: Vec<u8>) {
+    /// Has this written to the terminal; what a guard that died had written of it is not written again.
+    pub(super) fn queue(&mut self, whose: (u64, u64), bytes: Vec<u8>) {
         let (begun, written) = self.begun;
         let all = begun.0 == whose.0 && begun.1 > whose.1;
         let written = match begun == whose {

@@ -104,10 +104,10 @@ impl Recorder {
         self.newly_cut.take()
     }
 
-    /// Records an entry that is no output.
-    pub(super) fn add(&mut self, kind: Kind, payload: &[u8]) {
-        // An entry that is no output and does not fit is missed; what follows says that the recording was cut.
-        let _ = self.put(kind, payload);
+    /// Records an entry that is no output, and says whether there was room. One that does not fit is missed; what follows
+    /// says that the recording was cut.
+    pub(super) fn add(&mut self, kind: Kind, payload: &[u8]) -> bool {
+        self.put(kind, payload).is_ok()
     }
 
     /// The last word: output that is not on record is told, however much may be recorded.

@@ -8,9 +8,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use abide_core::evidence::Size;
 use abide_core::keys;
 use abide_core::passage::Passed;
-use abide_core::wire::{Attendance, CLIENTS, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
+use abide_core::wire::{
+    Attendance, CLIENTS, Inbox, LONGEST, Message, Tagged, ToClient, ToHostFromClient, VERSION,
+};
 use abide_sys::poll::{Interest, Ready};
 use abide_sys::sock;
+
+use super::outbox::Outbox;
 
 /// What may wait to be sent to one client. One that falls behind further gets a fresh picture when it is back.
 const WAITING: usize = 1 << 20;
@@ -32,6 +36,12 @@ pub(super) enum Wish {
     },
     Resize(Size),
     Mark(String),
+    /// Type this under its tag for this connection, if it may.
+    Exec {
+        client: usize,
+        seen: u64,
+        tagged: Tagged,
+    },
     /// Send this connection the whole screen, with the lines above it or without.
     Paint {
         client: usize,
@@ -65,7 +75,18 @@ struct Turn<'a> {
 enum Typing {
     Hold,
     Input { seq: u64, bytes: Vec<u8> },
+    Exec { seen: u64, tagged: Tagged },
     Release,
+}
+
+impl Typing {
+    const fn bytes(&self) -> usize {
+        match self {
+            Self::Hold | Self::Release => 0,
+            Self::Input { bytes, .. } => bytes.len(),
+            Self::Exec { tagged, .. } => tagged.tag.len() + tagged.bytes.len(),
+        }
+    }
 }
 
 struct Client {
@@ -196,17 +217,22 @@ impl Clients {
                         Typing::Hold => self.holder = Some((number, now.saturating_add(HOLD_MS))),
                         // Who waited for it may have come earlier.
                         Typing::Release => again = self.holder.take().is_some(),
-                        Typing::Input { .. } => {
+                        Typing::Input { .. } | Typing::Exec { .. } => {
                             self.holder =
                                 self.holder.map(|(number, _)| (number, now.saturating_add(HOLD_MS)));
                         }
                     }
-                    if let Some(Typing::Input { seq, bytes }) = client.typing.pop_front() {
-                        client.typed_bytes -= bytes.len();
-                        room = room.saturating_sub(bytes.len());
-                        let turn =
-                            &mut Turn { generation: self.generation, driver: &mut self.driver, wishes };
-                        client.type_in(seq, bytes, turn);
+                    let length = next.bytes();
+                    client.typed_bytes -= length;
+                    room = room.saturating_sub(length);
+                    let turn = &mut Turn { generation: self.generation, driver: &mut self.driver, wishes };
+                    match client.typing.pop_front() {
+                        Some(Typing::Input { seq, bytes }) => client.type_in(seq, bytes, turn),
+                        Some(Typing::Exec { seen, tagged }) => {
+                            let tagged = Tagged { client: client.id, ..tagged };
+                            turn.wishes.push(Wish::Exec { client: number, seen, tagged });
+                        }
+                        Some(Typing::Hold | Typing::Release) | None => {}
                     }
                 }
             }
@@ -275,6 +301,20 @@ impl Clients {
         }
     }
 
+    /// Says that this is not done.
+    pub(super) fn refuse(&mut self, number: usize, code: &str, message: &str) {
+        if let Some(client) = self.all.iter_mut().find(|client| client.number == number) {
+            client.send(&ToClient::Refused { code: code.to_owned(), message: message.to_owned() });
+        }
+    }
+
+    /// A line runs, or is over: those who are not attached may have asked for it.
+    pub(super) fn executed(&mut self, nonce: &str, over: bool) {
+        for client in self.all.iter_mut().filter(|client| client.attached.is_none()) {
+            client.send(&ToClient::Exec { over, nonce: nonce.to_owned() });
+        }
+    }
+
     /// The last word: what still waits is sent if it can be at once.
     pub(super) fn say_ended(&mut self) {
         for client in &mut self.all {
@@ -334,16 +374,16 @@ impl Client {
                     self.drive(turn);
                 }
             }
-            ToHostFromClient::Input { .. } | ToHostFromClient::Resize(_) if read_only => {
+            ToHostFromClient::Input { .. } | ToHostFromClient::Resize(_) | ToHostFromClient::Exec { .. }
+                if read_only =>
+            {
                 let message = "this client is attached read-only".to_owned();
                 self.send(&ToClient::Refused { code: "read_only".to_owned(), message });
             }
-            ToHostFromClient::Input { seq, bytes } => {
-                self.typed_bytes += bytes.len();
-                self.typing.push_back(Typing::Input { seq, bytes });
-            }
-            ToHostFromClient::Hold => self.typing.push_back(Typing::Hold),
-            ToHostFromClient::Release => self.typing.push_back(Typing::Release),
+            ToHostFromClient::Input { seq, bytes } => self.defer(Typing::Input { seq, bytes }),
+            ToHostFromClient::Exec { seen, tagged } => self.defer(Typing::Exec { seen, tagged }),
+            ToHostFromClient::Hold => self.defer(Typing::Hold),
+            ToHostFromClient::Release => self.defer(Typing::Release),
             ToHostFromClient::Resize(size) => {
                 if let Some(attached) = &mut self.attached {
                     attached.size = size;
@@ -360,6 +400,11 @@ impl Client {
             ToHostFromClient::Snapshot => self.picture(true, turn),
             ToHostFromClient::Look => self.picture(false, turn),
         }
+    }
+
+    fn defer(&mut self, typing: Typing) {
+        self.typed_bytes += typing.bytes();
+        self.typing.push_back(typing);
     }
 
     /// Who asks again before it was answered is answered once.
@@ -384,49 +429,5 @@ impl Client {
             *turn.driver = Some(self.number);
             turn.wishes.push(Wish::Resize(attached.size));
         }
-    }
-}
-
-/// Messages that wait to be sent, whole ones but for the first.
-#[derive(Default)]
-struct Outbox {
-    messages: VecDeque<(Vec<u8>, bool)>,
-    /// How much of the first message has been sent.
-    sent: usize,
-    bytes: usize,
-}
-
-impl Outbox {
-    fn is_empty(&self) -> bool {
-        self.messages.is_empty()
-    }
-
-    fn add(&mut self, message: Vec<u8>, picture: bool) {
-        self.bytes += message.len();
-        self.messages.push_back((message, picture));
-    }
-
-    /// Drops what a fresh picture makes useless; a message that is partly sent must be sent to its end.
-    fn forget_pictures(&mut self) {
-        let begun = usize::from(self.sent > 0);
-        let kept = self.messages.drain(begun..).filter(|(_, picture)| !picture).collect::<Vec<_>>();
-        self.messages.extend(kept);
-        self.bytes = self.messages.iter().map(|(message, _)| message.len()).sum();
-    }
-
-    fn push(&mut self, socket: &OwnedFd) -> std::io::Result<()> {
-        while let Some((message, _)) = self.messages.front() {
-            let Some(sent) = sock::put(socket, &message[self.sent..])? else {
-                return Ok(());
-            };
-            self.sent += sent;
-            if self.sent == message.len() {
-                self.bytes -= message.len();
-                self.sent = 0;
-                self.messages.pop_front();
-            }
-        }
-        self.messages.shrink_to(0);
-        Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use abide_core::passage::{Passage, Passed};
+use abide_core::recording::veil::{Phase, Stage, Tag};
 use abide_core::recording::{Entry, Kind, closing};
 use abide_core::screen::{Screen, Size, Told};
 use abide_core::wire::CLIENTS;
@@ -25,7 +26,12 @@ pub(super) struct Follow {
     lags: bool,
     mind: Mind,
     keyframer: Keyframer,
+    /// The `exec` that the guard was told of and that may not be on record yet, and until when it is believed to come.
+    coming: Option<(String, u64)>,
 }
+
+/// How long the guard may take to put a tag on record.
+const TAG_MS: u64 = 2_000;
 
 /// What is new for clients, in its order.
 pub(super) enum News {
@@ -34,6 +40,11 @@ pub(super) enum News {
     Resized(Size),
     /// This mark is on record at this position.
     Marked(String, u64),
+    /// The line of this `exec` runs, or is over.
+    Executed {
+        nonce: String,
+        over: bool,
+    },
 }
 
 /// What the recording makes of a host.
@@ -47,6 +58,8 @@ struct Mind {
     taken: Vec<(u64, u64)>,
     /// What attached terminals may get of the output.
     passage: Passage,
+    /// Where the line of the last `exec` ran.
+    ran: u64,
 }
 
 impl Follow {
@@ -59,8 +72,31 @@ impl Follow {
         let mut passage = Passage::default();
         // Only what is not whole is held back; all that is, was shown before.
         let _ = passage.pass(&replayed.screen.unfinished());
-        let mind = Mind { answered: 0, recorded: replayed.position, replayed, taken, passage };
-        Ok(Self { reader, sync, lags: true, mind, keyframer: Keyframer::new(offset) })
+        let ran = replayed.position;
+        let mind = Mind { answered: 0, recorded: replayed.position, replayed, taken, passage, ran };
+        Ok(Self { reader, sync, lags: true, mind, keyframer: Keyframer::new(offset), coming: None })
+    }
+
+    /// Whether this tag may be put on record: one `exec` at a time, unless the line of the one before ran when
+    /// this position was seen, and is known to be over since.
+    pub(super) fn admits(&mut self, tag: &Tag, seen: u64, now: u64) -> bool {
+        if tag.phase == Phase::Cancel {
+            return true;
+        }
+        let veil = &self.mind.replayed.veil;
+        let others = veil.nonce() != tag.nonce;
+        let busy = match veil.stage() {
+            // Another one ran since: nobody knows whether its shell is at the prompt again.
+            Stage::Open => seen > 0 && seen < self.mind.ran,
+            Stage::Awaiting => others,
+            Stage::Running => others && seen < self.mind.ran.max(1),
+        };
+        let coming = self.coming.as_ref().is_some_and(|(nonce, until)| *until > now && *nonce != tag.nonce);
+        if busy || coming {
+            return false;
+        }
+        self.coming = Some((tag.nonce.clone(), now.saturating_add(TAG_MS)));
+        true
     }
 
     pub(super) const fn screen(&self) -> &Screen {
@@ -140,7 +176,7 @@ impl Follow {
         news: &mut impl FnMut(News),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) -> bool {
-        let mind = &mut self.mind;
+        let (mind, coming) = (&mut self.mind, &mut self.coming);
         let mut take = |found: Found<'_>| {
             if let Found::Entry(entry) = found {
                 if entry.position > mind.replayed.position {
@@ -148,6 +184,9 @@ impl Follow {
                     mind.take_spilt(spill, entry.position, news, answer);
                 }
                 mind.take(&entry, news, answer);
+                if entry.kind == Kind::Exec {
+                    *coming = None;
+                }
                 mind.replayed.entries = entry.counted(mind.replayed.entries);
             }
         };
@@ -175,6 +214,7 @@ impl Mind {
         news: &mut impl FnMut(News),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) {
+        let before = (self.replayed.veil.stage(), self.replayed.veil.nonce().to_owned());
         for notice in self.replayed.take(entry) {
             if let Told::Answer(bytes) = notice.what
                 && notice.at > self.answered
@@ -186,15 +226,28 @@ impl Mind {
         match entry.kind {
             Kind::Output | Kind::Errors => {
                 self.recorded = entry.position + entry.payload.len() as u64;
-                news(News::Shown(self.passage.pass(entry.payload)));
+                news(News::Shown(self.passage.pass(self.replayed.shown(entry))));
             }
-            Kind::Input | Kind::Hidden => self.note_taken(entry.payload),
+            Kind::Input | Kind::Hidden | Kind::Exec => self.note_taken(entry.payload),
             Kind::Resize => news(News::Resized(self.replayed.screen.size())),
             Kind::Cut => self.recorded = entry.position,
             Kind::Mark => {
                 news(News::Marked(String::from_utf8_lossy(entry.payload).into_owned(), entry.position));
             }
             Kind::Start | Kind::Answer => {}
+        }
+        self.tell_exec(before, news);
+    }
+
+    /// Tells how far an `exec` has come since.
+    fn tell_exec(&mut self, (stage, nonce): (Stage, String), news: &mut impl FnMut(News)) {
+        let veil = &self.replayed.veil;
+        let same = veil.nonce() == nonce;
+        if stage != Stage::Open && !(same && veil.stage() != Stage::Open) {
+            news(News::Executed { nonce, over: true });
+        } else if stage != veil.stage() && veil.stage() == Stage::Running {
+            self.ran = self.replayed.position;
+            news(News::Executed { nonce, over: false });
         }
     }
 

@@ -130,6 +130,7 @@ impl Line {
     pub(super) fn tell(&mut self, word: &ToGuard) {
         let whose = match word {
             ToGuard::Input { client, seq, .. } => Some((*client, *seq)),
+            ToGuard::Exec(tagged) => Some((tagged.client, tagged.seq)),
             ToGuard::Answer { position, .. } => Some((ANSWERS, *position)),
             ToGuard::Resize(_) | ToGuard::Mark(_) => None,
         };
@@ -152,6 +153,14 @@ impl Line {
         }
         self.unsent.push_back(said);
         self.send_on();
+    }
+
+    /// What this client said and no guard confirmed is not said to the next one.
+    pub(super) fn forget(&mut self, client: u64) {
+        let theirs = |said: &Said| said.whose.is_some_and(|whose| whose.0 == client);
+        self.unsent.retain(|said| !theirs(said));
+        self.kept.retain(|said| !theirs(said));
+        self.kept_bytes = self.kept.iter().map(|said| said.packet.len()).sum();
     }
 
     /// Sends what the guard takes now.

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use abide_core::keyframe::{self, Body, HEADER, Head, MARK};
+use abide_core::recording::veil::Veil;
 use abide_core::recording::{Kind, cut_says};
 use abide_core::screen::Screen;
 use abide_sys::disk;
@@ -181,15 +182,15 @@ fn open(file: &File, at: u64, head: &Head, recording: &RecordingFile) -> Option<
     if !stands(head, recording) {
         return None;
     }
-    let Body { has_terminal, taken, gaps, screen } = load(file, at)?;
-    let screen = Screen::thaw(&screen)?;
+    let Body { has_terminal, taken, gaps, veil, screen } = load(file, at)?;
+    let kept = Replayed::of(Screen::thaw(&screen)?, Veil::thaw(&veil)?);
     let gap = |(offset, length, why): (u64, u64, String)| match why.is_empty() {
         true => Gap::Damage { offset, length },
         false => Gap::Cut(why),
     };
     let gaps = gaps.into_iter().map(gap).collect();
     let Head { offset, position, time, entries, .. } = *head;
-    let replayed = Replayed { screen, position, time, entries, gaps, has_terminal };
+    let replayed = Replayed { position, time, entries, gaps, has_terminal, ..kept };
     Some(Point { offset, replayed, taken })
 }
 
@@ -225,7 +226,8 @@ impl Keyframer {
         let Some((behind_at, behind)) = reader.behind() else {
             return;
         };
-        let &Replayed { ref screen, position, time, entries, ref gaps, has_terminal } = replayed;
+        let &Replayed { ref screen, ref veil, position, time, entries, ref gaps, has_terminal, .. } =
+            replayed;
         let gap = |gap: &Gap| match gap {
             Gap::Damage { offset, length } => (*offset, *length, String::new()),
             Gap::Cut(why) => (0, 0, why.clone()),
@@ -233,7 +235,8 @@ impl Keyframer {
         };
         let gaps = gaps.iter().map(gap).collect();
         let head = Head { offset: self.last, position, time, entries, behind, behind_at };
-        let body = Body { has_terminal, taken: taken.to_vec(), gaps, screen: screen.freeze() };
+        let (veil, screen) = (veil.freeze(), screen.freeze());
+        let body = Body { has_terminal, taken: taken.to_vec(), gaps, veil, screen };
         // One that does not fit is missed: whoever needs it replays from the one before.
         if self.file.is_none() {
             self.file = dir.append_keyframes().ok();

@@ -183,6 +183,7 @@ impl Limit {
                 | Kind::Answer
                 | Kind::Resize
                 | Kind::Mark
+                | Kind::Exec
                 | Kind::Cut => entry.position <= limit,
             },
         };

@@ -50,6 +50,7 @@ pub(crate) fn logs(
                 | Kind::Answer
                 | Kind::Resize
                 | Kind::Mark
+                | Kind::Exec
                 | Kind::Cut => true,
             },
         };

@@ -43,7 +43,7 @@ pub enum What<'a> {
     /// Here the span begins. What was missing on the way to here: none of it if the screen was kept before it went.
     Begin(&'a [Gap]),
     /// An entry of the span, and what the program told its terminal with it. A span that begins or ends within the
-    /// output of an entry has the part that is in it.
+    /// output of an entry has the part that is in it. Output is as it is shown: without the mechanism of `exec`.
     Entry(Entry<'a>, &'a [Notice]),
     Gap(Gap),
     /// A synchronized update was not ended in time: what it drew so far is shown nevertheless.
@@ -242,8 +242,9 @@ impl<'a> Replay<'a> {
             Stepped::Entry => match self.reader.peek() {
                 Ok(Some(Found::Entry(whole))) => {
                     let position = whole.position + self.piece.start as u64;
-                    let payload = &whole.payload[self.piece.clone()];
-                    What::Entry(Entry { position, payload, ..whole }, &self.notices)
+                    let part = Entry { position, payload: &whole.payload[self.piece.clone()], ..whole };
+                    let payload = self.replayed.shown(&part);
+                    What::Entry(Entry { payload, ..part }, &self.notices)
                 }
                 Ok(_) | Err(_) => return Ok(None),
             },
@@ -345,7 +346,7 @@ impl<'a> Replay<'a> {
                     return Ok(Taken::Beyond);
                 }
                 // What is missing is told with it.
-                self.replayed.position = self.replayed.position.max(entry.position);
+                self.replayed.miss(entry.position);
                 return Ok(Taken::Gap(damage.told()));
             }
             let begin = self.piece.end;
@@ -355,7 +356,7 @@ impl<'a> Replay<'a> {
             };
             let missing = entry.position.saturating_sub(self.replayed.position);
             if missing > 0 && entry.kind != Kind::Cut {
-                self.replayed.position = entry.position;
+                self.replayed.miss(entry.position);
                 return Ok(Taken::Gap(Gap::Missing(missing)));
             }
             let position = entry.position + begin as u64;
@@ -371,17 +372,7 @@ impl<'a> Replay<'a> {
                 self.replayed.entries = entry.counted(self.replayed.entries);
             }
             self.piece = begin..end;
-            return Ok(match entry.kind {
-                Kind::Cut => Taken::Gap(Gap::Cut(cut_says(entry.payload))),
-                Kind::Start
-                | Kind::Output
-                | Kind::Errors
-                | Kind::Input
-                | Kind::Hidden
-                | Kind::Answer
-                | Kind::Resize
-                | Kind::Mark => Taken::Entry,
-            });
+            return Ok(taken(&entry));
         }
     }
 
@@ -439,4 +430,20 @@ enum Stepped {
     /// The recording ends before the span begins.
     Short,
     End,
+}
+
+/// What an entry that was taken in is.
+fn taken(entry: &Entry<'_>) -> Taken {
+    match entry.kind {
+        Kind::Cut => Taken::Gap(Gap::Cut(cut_says(entry.payload))),
+        Kind::Start
+        | Kind::Output
+        | Kind::Errors
+        | Kind::Input
+        | Kind::Hidden
+        | Kind::Answer
+        | Kind::Resize
+        | Kind::Mark
+        | Kind::Exec => Taken::Entry,
+    }
 }

@@ -1,6 +1,7 @@
 //! A screen that is fed a recording, by the host as by anyone else: the same function of the same bytes.
 
 use abide_core::evidence::frame::body_from_line;
+use abide_core::recording::veil::{Tag, Unveiled, Veil};
 use abide_core::recording::{Entry, Kind, Start, parse_resize};
 use abide_core::screen::{Notice, Screen, Size};
 
@@ -27,12 +28,21 @@ pub(crate) struct Replayed {
     pub(crate) gaps: Vec<Gap>,
     /// The program writes to a terminal, which has a size, and not to pipes.
     pub(crate) has_terminal: bool,
+    /// What keeps the mechanism of `exec` out of sight.
+    pub(crate) veil: Veil,
+    /// What is shown of the last entry, where that is not its payload.
+    pub(crate) veiled: Option<Vec<u8>>,
 }
 
 impl Replayed {
     pub(crate) fn new() -> Self {
-        let screen = Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK);
-        Self { screen, position: 0, time: 0, entries: 0, gaps: Vec::new(), has_terminal: false }
+        Self::of(Screen::new(Size { cols: 80, rows: 24 }, SCROLLBACK), Veil::default())
+    }
+
+    /// With the screen and the veil that a cache kept.
+    pub(crate) const fn of(screen: Screen, veil: Veil) -> Self {
+        let gaps = Vec::new();
+        Self { screen, position: 0, time: 0, entries: 0, gaps, has_terminal: false, veil, veiled: None }
     }
 
     /// Before the first entry; where that one cannot be read, with what the evidence says in its stead.
@@ -59,32 +69,61 @@ impl Replayed {
     /// Takes the next entry, and gives what the program told beside the screen, at positions of its output.
     #[must_use = "notices hold the answers that the program waits for"]
     pub(crate) fn take(&mut self, entry: &Entry<'_>) -> Vec<Notice> {
-        self.pass(entry);
         self.screen.elapse(entry.time);
+        self.miss(entry.position);
+        let mut notices = Vec::new();
+        let screen = &mut self.screen;
+        let mut feed = |at: Option<u64>, bytes: &[u8]| {
+            let fed = screen.fed();
+            for mut notice in screen.feed(bytes) {
+                notice.at = at.unwrap_or(entry.position) + (notice.at - fed);
+                notices.push(notice);
+            }
+        };
+        self.veiled = unveil(&mut self.veil, entry, &mut feed);
+        self.go_behind(entry);
         match entry.kind {
             Kind::Start => {
                 self.start(body_from_line::<Start>(entry.payload).ok().and_then(|start| start.size));
-            }
-            Kind::Output | Kind::Errors => {
-                let fed = self.screen.fed();
-                let mut notices = self.screen.feed(entry.payload);
-                for notice in &mut notices {
-                    notice.at = entry.position + (notice.at - fed);
-                }
-                return notices;
             }
             Kind::Resize => {
                 if let Some(size) = parse_resize(entry.payload) {
                     self.screen.resize(size);
                 }
             }
-            Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {}
+            Kind::Output
+            | Kind::Errors
+            | Kind::Input
+            | Kind::Hidden
+            | Kind::Answer
+            | Kind::Mark
+            | Kind::Exec
+            | Kind::Cut => {}
         }
-        Vec::new()
+        notices
     }
 
     /// Goes behind the next entry without a look at the screen.
-    pub(crate) const fn pass(&mut self, entry: &Entry<'_>) {
+    pub(crate) fn pass(&mut self, entry: &Entry<'_>) {
+        self.miss(entry.position);
+        self.veiled = unveil(&mut self.veil, entry, &mut |_, _| ());
+        self.go_behind(entry);
+    }
+
+    /// What came up to this position and was not taken is missing.
+    pub(crate) fn miss(&mut self, position: u64) {
+        if position > self.position {
+            self.position = position;
+            self.veil.miss();
+        }
+    }
+
+    /// What is shown of the entry that was taken last.
+    pub(crate) fn shown<'a>(&'a self, entry: &Entry<'a>) -> &'a [u8] {
+        self.veiled.as_deref().unwrap_or(entry.payload)
+    }
+
+    const fn go_behind(&mut self, entry: &Entry<'_>) {
         self.time = entry.time;
         self.position = match entry.kind {
             Kind::Output | Kind::Errors => entry.position + entry.payload.len() as u64,
@@ -94,7 +133,42 @@ impl Replayed {
             | Kind::Answer
             | Kind::Resize
             | Kind::Mark
+            | Kind::Exec
             | Kind::Cut => entry.position,
         };
     }
+}
+
+/// Gives what is shown of an entry, each piece with the position that it stands at; and all of it, where that is not the
+/// entry's payload.
+fn unveil(veil: &mut Veil, entry: &Entry<'_>, shown: &mut impl FnMut(Option<u64>, &[u8])) -> Option<Vec<u8>> {
+    match entry.kind {
+        Kind::Output | Kind::Errors => {}
+        Kind::Exec => {
+            if let Some(tag) = Tag::of(entry.payload) {
+                veil.tag(&tag);
+            }
+            return None;
+        }
+        Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Resize | Kind::Mark | Kind::Cut => {
+            return None;
+        }
+    }
+    if veil.is_idle() {
+        shown(Some(entry.position), entry.payload);
+        return None;
+    }
+    let mut all = Vec::with_capacity(entry.payload.len());
+    veil.pass(entry.position, entry.payload, &mut |unveiled| match unveiled {
+        Unveiled::Shown { at, bytes } => {
+            all.extend_from_slice(&bytes);
+            shown(at, &bytes);
+        }
+        Unveiled::Own { at, bytes } => {
+            all.extend_from_slice(&bytes);
+            shown(Some(at), &bytes);
+        }
+        Unveiled::Begun | Unveiled::Ended(_) => {}
+    });
+    Some(all)
 }

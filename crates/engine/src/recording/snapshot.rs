@@ -120,6 +120,7 @@ fn answer(dir: SessionDir) -> Option<(u64, Vec<u8>)> {
             | ToClient::Output(_)
             | ToClient::Applied { .. }
             | ToClient::Marked { .. }
+            | ToClient::Exec { .. }
             | ToClient::Ended
             | ToClient::Refused { .. } => None,
         });

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use abide_core::recording::veil::{Tag, Veil};
 use abide_core::recording::{Entry, Kind};
 use abide_core::screen::Screen;
 use abide_core::search::harvest::{Harvest, pieces};
@@ -117,7 +118,7 @@ impl Gathering {
 
     /// Goes on where the index stands, if it was made of this recording and kept what is needed.
     fn resume(index: &Index, recording: &RecordingFile, session: &Session) -> Option<Self> {
-        let Point { place, screen, harvest, text, rest, .. } = &index.point;
+        let Point { place, screen, veil, harvest, text, rest, .. } = &index.point;
         if !index.belongs_to(recording) {
             return None;
         }
@@ -125,7 +126,8 @@ impl Gathering {
         let lines = Lines::from_columns(text, rest)?;
         let mut screen = Screen::thaw(screen)?;
         screen.watch(&mut |text| lines.name_of(text));
-        let replayed = Replayed { screen, position, time, entries, gaps: Vec::new(), has_terminal };
+        let kept = Replayed::of(screen, Veil::thaw(veil)?);
+        let replayed = Replayed { position, time, entries, has_terminal, ..kept };
         let clock = Clock::of(read_start(recording).as_ref(), session);
         Some(Self { replayed, harvest: Harvest::resume(harvest)?, lines, clock })
     }
@@ -150,6 +152,11 @@ impl Gathering {
                 replayed.pass(entry);
                 let typed = entry.payload.get(BEFORE_TYPED..).unwrap_or_default();
                 harvest.typed(typed, clock.instant(replayed, replayed.time), lines);
+            }
+            Kind::Exec => {
+                replayed.pass(entry);
+                let keys = Tag::of(entry.payload).map(|tag| tag.keys()).unwrap_or_default();
+                harvest.typed(&keys, clock.instant(replayed, replayed.time), lines);
             }
             Kind::Start | Kind::Resize | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {
                 let _ = replayed.take(entry);
@@ -178,6 +185,7 @@ impl Gathering {
             harvest.finish_typed(clock.instant(replayed, replayed.time), lines);
         }
         point.screen = if over { Vec::new() } else { replayed.screen.freeze() };
+        point.veil = replayed.veil.freeze();
         point.harvest = harvest.keep();
         (point.text, point.rest) = lines.columns();
     }

@@ -25,6 +25,10 @@ const INDEX_LINES: &str = "index-lines";
 /// A longer view is none.
 const LONGEST_VIEW: u64 = 64 * 1024;
 
+fn exec_name(nonce: &str) -> String {
+    format!("exec-{nonce}")
+}
+
 /// The directory of one session.
 #[derive(Debug)]
 pub struct SessionDir {
@@ -142,6 +146,22 @@ impl SessionDir {
             return Err(std::io::Error::other(format!("it is longer than {longest} bytes")));
         }
         Ok(Some(text))
+    }
+
+    /// Keeps what a shell reads for one `exec`, and gives the name of the directory that holds it.
+    pub(crate) fn add_exec(&self, nonce: &str, files: &[(&str, String)]) -> std::io::Result<String> {
+        let name = exec_name(nonce);
+        let dir =
+            self.dir.ensure_below(&name).map_err(|untrusted| std::io::Error::other(untrusted.says()))?;
+        for (file, text) in files {
+            dir.replace(file, text.as_bytes())?;
+        }
+        Ok(name)
+    }
+
+    /// Removes it. What is not there need not be removed.
+    pub(crate) fn remove_exec(&self, nonce: &str) {
+        let _ = self.dir.remove_tree(&exec_name(nonce));
     }
 
     /// Listens for clients.

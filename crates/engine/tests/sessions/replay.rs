@@ -4,6 +4,7 @@ use abide_core::evidence::How;
 use abide_core::failure::{Code, Failure};
 use abide_core::instant::{At, Instant, Span};
 use abide_core::recording::Kind;
+use abide_core::recording::veil::{Phase, Tag, begins, ends};
 use abide_engine::{Gap, Session, Sessions, Snapshot, What};
 use abide_testkit::scene::{Scene, dead};
 use abide_testkit::tape::WALL_MS;
@@ -103,6 +104,47 @@ fn an_instant_is_found_by_its_time_its_position_its_entry_and_its_mark() {
     let seen = recorded.at(At::Mark("here".into())).expect("it is there");
     let wall = WALL_MS + 2_000;
     assert_eq!(seen.instant, Some(Instant { entry: 4, position: 4, micros: 2_000_000, wall }));
+}
+
+/// A shell that is made to run a line: the echo of what does it, that it runs, what it writes, its end.
+fn executed() -> Tape {
+    let tag = Tag { phase: Phase::Begin, nonce: "n1".into(), line: "make".into() };
+    Tape::new(40, 4)
+        .output("$ ")
+        .entry(Kind::Exec, &[&[7; 16], tag.to_bytes().as_slice()].concat())
+        .output(" . /run/exec-n1\r\n")
+        .output(begins("n1"))
+        .output("done ")
+        .output(format!("{}3\x07$ ", ends("n1")))
+}
+
+#[test]
+fn a_line_that_was_run_in_the_shell_stands_there_as_if_typed_and_what_ran_it_does_not() {
+    let recorded = Recorded::new(&executed());
+    let shown: Vec<String> = recorded.steps(None, None);
+    let shown: Vec<&str> =
+        shown.iter().filter_map(|step| step.split_once("output ")).map(|(_, s)| s).collect();
+    assert_eq!(
+        shown,
+        [
+            r#""$ " -> $"#,
+            r#""" -> $"#,
+            r#""make\r\n" -> $ make"#,
+            r#""done " -> $ make"#,
+            r#""$ " -> $ make"#,
+        ]
+    );
+    for position in 2..20 {
+        assert_eq!(recorded.row(At::Position(position)), "$", "{position}");
+    }
+}
+
+#[test]
+fn output_behind_a_gap_is_shown_although_nobody_knows_that_the_line_ran() {
+    for gone in [executed().without(5), executed().damaged(5)] {
+        let shown = Recorded::new(&gone).steps(None, None).join("\n");
+        assert!(shown.contains(r#"exec-n1\r\ndone ""#), "{shown}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use abide_core::identity::{Doubt, Here, Identity, Sighting};
 
 use std::os::fd::OwnedFd;
 
-use super::{Means, Relative};
+use super::{InFront, Means, Relative};
 
 pub(super) const fn here() -> Here {
     Here { machine: None, boot: None, pid_ns: None, time_ns: None }
@@ -49,4 +49,8 @@ pub(super) const fn descendants(_: u32) -> Vec<Relative> {
 
 pub(super) const fn process(_: u32) -> Option<Relative> {
     None
+}
+
+pub(super) const fn foreground(_: u32) -> Vec<InFront> {
+    Vec::new()
 }

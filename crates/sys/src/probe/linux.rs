@@ -6,13 +6,15 @@ use std::os::linux::fs::MetadataExt;
 use std::sync::OnceLock;
 
 use abide_core::evidence::{How, Observer};
-use abide_core::identity::{Doubt, FileId, Here, Identity, Liveness, Lock, Sighting, Stat, SystemId, judge};
+use abide_core::identity::{
+    Belonging, Doubt, FileId, Here, Identity, Liveness, Lock, Sighting, Stat, SystemId, judge,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 
-use super::{Means, Relative};
+use super::{InFront, Means, Relative};
 use crate::clock;
 
 const PIDFS_MAGIC: u64 = 0x5049_4446;
@@ -191,6 +193,33 @@ pub(super) fn ancestors(of: u32) -> Vec<Relative> {
 
 pub(super) fn terminal(pid: u32) -> Option<u32> {
     read_stat(pid).ok().map(|stat| stat.terminal).filter(|terminal| *terminal > 0)
+}
+
+pub(super) fn foreground(of: u32) -> Vec<InFront> {
+    let Some(group) = belonging(of).map(|it| it.foreground).filter(|group| *group > 0) else {
+        return Vec::new();
+    };
+    let below = walk_down(of).unwrap_or_else(|| walk_up(of));
+    let all = std::iter::once((of, parent(of).unwrap_or(0))).chain(below);
+    all.filter_map(|(pid, parent)| {
+        let it = belonging(pid).filter(|it| it.group == group)?;
+        let image = fs::read_link(format!("/proc/{pid}/exe")).ok();
+        let image = image.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+        let process = relative(pid, parent);
+        let place = fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+        Some(InFront {
+            leads: i32::try_from(pid) == Ok(group),
+            image: image.unwrap_or_else(|| process.name.clone()),
+            sleeps: it.letter == b'S',
+            place: if place == "0" { String::new() } else { place },
+            process,
+        })
+    })
+    .collect()
+}
+
+fn belonging(pid: u32) -> Option<Belonging> {
+    Belonging::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
 fn relative(pid: u32, parent: u32) -> Relative {

@@ -87,7 +87,9 @@ impl Verb for Args {
                 What::Entry(entry, _) if entry.kind == Kind::Output => {
                     let mut heard = 0;
                     listener.hear(entry.payload, &mut |end, word| {
-                        let at = Instant { position: entry.position + end as u64, ..step.at };
+                        // What is shown of an `exec` has other bytes than were recorded.
+                        let position = step.at.position.min(entry.position + end as u64);
+                        let at = Instant { position, ..step.at };
                         commands.show(&entry.payload[heard..end]);
                         heard = end;
                         over.extend(commands.hear(at, word));

@@ -1,0 +1,120 @@
+//! `abide exec`: run a line in a session's shell, and pass on its code and its output.
+
+use abide_core::failure::{Code, Failure};
+use abide_core::status::Column;
+use abide_engine::Unfinished;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cmd::{Front, NO_CODE, Verb, duration};
+
+const EXAMPLES: &str = "Examples:
+  abide exec shell -- make test            its output, its exit code
+  abide exec shell -- 'cd src; ls | wc'    a line for the shell: what it changes there stays
+  abide exec shell --timeout 30s -- ./slow 124 when the time is up; it goes on
+  abide exec --json shell -- git status    for programs";
+
+/// Run a line in a session's shell, and exit with its code
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+#[command(
+    after_help = concat!("The session must run bash, zsh, fish, dash or another sh that waits at its prompt. The line runs in that very shell, \
+    and is shown there as if it had been typed; nothing else is. What is printed is what the line wrote, byte by byte. Several arguments are \
+    joined by blanks. Exits with the line's code; 124 if the time was up; 125 if there is no code to pass on: no \
+    shell waits there, the line ended its shell, no such session.", signals_end_this!("the line goes on."))
+)]
+pub(crate) struct Args {
+    /// ID, name, unique prefix or @last
+    #[arg(value_name = "ID")]
+    session: String,
+    /// Wait no longer than this for the line's end
+    #[arg(long, value_name = "DURATION")]
+    timeout: Option<String>,
+    /// The line, for the shell
+    #[arg(value_name = "LINE", required = true, last = true)]
+    line: Vec<String>,
+}
+
+/// How the line ended.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Executed")]
+pub(crate) struct ExecutedView {
+    id: String,
+    exit_code: u8,
+    /// What it wrote. Bytes that are no characters are replaced; then `output_base64` has them all.
+    output: String,
+    /// There only if the output is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("contentEncoding" = "base64"))]
+    output_base64: Option<String>,
+    /// How much the program had shown before: a baseline for `wait --since`.
+    seq: u64,
+}
+
+impl Verb for Args {
+    type Data = ExecutedView;
+    const TAKES: Option<Column> = Some(Column::Commandable);
+
+    fn passes_on_a_code(&self) -> bool {
+        true
+    }
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let timeout = self.timeout.as_deref().map(duration).transpose()?;
+        let sessions = front.sessions()?;
+        let session = sessions.find(&self.session)?;
+        let mut driver = sessions.driver(&session)?;
+        let executed = match driver.exec(&self.line.join(" "), timeout.map(|micros| micros / 1000)) {
+            Ok(executed) => executed,
+            Err(Unfinished { failure, output }) => {
+                if !front.output.is_json() {
+                    front.output.raw(&output)?;
+                }
+                front.output.fail(&failure);
+                let timed_out = failure.code == Code::TimedOut;
+                return Ok(if timed_out { failure.code.kind().exit_code() } else { NO_CODE });
+            }
+        };
+        if front.output.is_json() {
+            let text = std::str::from_utf8(&executed.output);
+            let data = ExecutedView {
+                id: session.id.to_string(),
+                exit_code: executed.code,
+                output: String::from_utf8_lossy(&executed.output).into_owned(),
+                output_base64: text.is_err().then(|| base64(&executed.output)),
+                seq: executed.position,
+            };
+            front.output.show(&data, |_| {})?;
+        } else {
+            front.output.raw(&executed.output)?;
+        }
+        Ok(executed.code)
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let number = three.iter().fold(0_u32, |n, byte| n << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        for at in 0..4 {
+            let letter = LETTERS[(number >> (18 - 6 * at) & 63) as usize];
+            text.push(if at <= three.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_is_that_of_everyone_else() {
+        for (plain, text) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("\u{ff}\u{0}a", "w78AYQ==")]
+        {
+            assert_eq!(base64(plain.as_bytes()), text);
+        }
+    }
+}

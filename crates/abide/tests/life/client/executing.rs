@@ -1,0 +1,270 @@
+//! A line in the session's own shell: its code and its output are exact, and nothing else of it is ever seen.
+
+use abide_testkit::deadline::until;
+use abide_testkit::{Ending, Ran, Terminal};
+
+use crate::common::{Life, World, data};
+
+const SHELLS: [&[&str]; 4] = [&["bash", "--norc"], &["zsh", "-f"], &["fish", "-N"], &["dash", "-i"]];
+
+fn shell<'a>(world: &'a World, command: &[&str]) -> Life<'a> {
+    let history = format!("HISTFILE={}", world.beside("history"));
+    let life = world.observe(world.launch(&["--env", &history], command));
+    life.helper("host", None);
+    life
+}
+
+fn exec(world: &World, life: &Life<'_>, line: &str) -> Ran {
+    world.abide.run(&["exec", &life.id, "--", line])
+}
+
+/// What tells one of many lines from the next: always the same ones.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+
+    /// A line, what it writes, and its code.
+    fn line(&mut self) -> (String, String, i32) {
+        let code = i32::try_from(self.below(256)).expect("it is small");
+        let number = self.below(100_000);
+        match self.below(6) {
+            0 => (format!("sh -c 'exit {code}'"), String::new(), code),
+            1 => {
+                let shown = format!("a{number}\n\u{1b}[31mred\u{1b}[0m\r\n\tend");
+                let line =
+                    format!("sh -c 'printf \"a{number}\\n\\033[31mred\\033[0m\\r\\n\\tend\"; exit {code}'");
+                (line, shown, code)
+            }
+            2 => {
+                let shown = (1..=number / 20).map(|n| format!("{n}\n")).collect();
+                (format!("seq 1 {}; sh -c 'exit {code}'", number / 20), shown, code)
+            }
+            3 => (
+                format!("sh -c 'printf \"\\033]7717;abide;x;E;0\\007\\033\"; exit {code}'"),
+                "\u{1b}]7717;abide;x;E;0\u{7}\u{1b}".to_owned(),
+                code,
+            ),
+            4 => (format!("echo é 漢{number} # a remark"), format!("é 漢{number}\n"), 0),
+            _ => (format!("printf '%s\\n\\n' x{number} \"it's\""), format!("x{number}\n\nit's\n\n"), 0),
+        }
+    }
+}
+
+fn check_random_lines(command: &[&str]) {
+    const LINES: u32 = 200;
+    let world = World::new();
+    let life = shell(&world, command);
+    let mut dice = Dice(7);
+    for number in 0..LINES {
+        let (line, shown, code) = dice.line();
+        let ran = exec(&world, &life, &line);
+        assert_eq!(
+            (ran.code(), ran.stdout.as_str()),
+            (Some(code), shown.as_str()),
+            "{number}: {line}\n{}",
+            ran.stderr
+        );
+        if number % 20 == 0 {
+            let ran = exec(&world, &life, ")");
+            assert!(ran.code().is_some_and(|code| (1..124).contains(&code)), "{ran:?}");
+            assert_eq!(ran.stderr, "", "its shell complains, not abide");
+        }
+    }
+    assert_unseen(&world, &life);
+}
+
+/// Nothing of what runs a line is in any view, nor in what the shell remembers.
+fn assert_unseen(world: &World, life: &Life<'_>) {
+    let exports: [&[&str]; 7] = [
+        &["--format", "cast", "--input"],
+        &["--format", "cast", "--cast-version", "2", "--input", "--redact"],
+        &["--format", "cast", "--from", "#5"],
+        &["--format", "txt"],
+        &["--format", "txt", "--redact"],
+        &["--format", "html"],
+        &["--format", "html", "--redact"],
+    ];
+    let file = world.beside("exported");
+    let exports = exports.map(|flags| {
+        let ran = world.abide.run(&[&["export", &life.id, "-o", &file], flags].concat());
+        assert_eq!(ran.code(), Some(0), "{flags:?} {ran:?}");
+        ("export", std::fs::read_to_string(&file).expect("it was written"))
+    });
+    let history = exec(world, life, "history 2>/dev/null | cat; true");
+    let mut views = vec![("history", history.stdout)];
+    let now = format!("seq:{}", data(&world.abide.run(&["snapshot", "--json", &life.id]))["seq"]);
+    for view in [
+        &["snapshot", "--scrollback"][..],
+        &["snapshot", "--at", &now, "--scrollback"],
+        &["logs", "--raw"],
+        &["logs"],
+        &["marks"],
+        &["diff", "--from", "+0s"],
+        &["search", "--typed", "abide"],
+        &["search", "exec-"],
+    ] {
+        let at: Vec<&str> =
+            if view[0] == "search" { view.to_vec() } else { [view, &[life.id.as_str()]].concat() };
+        let ran = world.abide.run(&at);
+        assert!(ran.code() == Some(0) || view[0] == "search", "{ran:?}");
+        views.push((view[0], ran.stdout));
+    }
+    views.push(("file of the history", std::fs::read_to_string(world.beside("history")).unwrap_or_default()));
+    views.extend(exports);
+    for (view, shown) in views {
+        for secret in ["exec-", ";B\u{7}", r";B\u0007", "__abide", "builtin"] {
+            assert!(!shown.contains(secret), "{view} shows {secret}: {shown}");
+        }
+    }
+    let left = std::fs::read_dir(world.dir(&life.id)).expect("it is there").flatten();
+    let left: Vec<_> =
+        left.filter(|entry| entry.file_name().to_string_lossy().starts_with("exec-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn exec_of_many_random_lines_is_exact_in_bash() {
+    check_random_lines(SHELLS[0]);
+}
+
+#[test]
+fn exec_of_many_random_lines_is_exact_in_zsh() {
+    check_random_lines(SHELLS[1]);
+}
+
+#[test]
+fn exec_of_many_random_lines_is_exact_in_fish() {
+    check_random_lines(SHELLS[2]);
+}
+
+#[test]
+fn exec_of_many_random_lines_is_exact_in_dash() {
+    check_random_lines(SHELLS[3]);
+}
+
+#[test]
+fn exec_changes_its_shell_and_sees_the_code_before() {
+    for command in SHELLS {
+        let world = World::new();
+        let life = shell(&world, command);
+        let status = if command[0] == "fish" { "$status" } else { "$?" };
+        assert_eq!(exec(&world, &life, "cd /; export A=7; sh -c 'exit 9'").code(), Some(9), "{command:?}");
+        let ran = exec(&world, &life, &format!("echo {status} $A; pwd"));
+        assert_eq!((ran.code(), ran.stdout.as_str()), (Some(0), "9 7\n/\n"), "{command:?}");
+        let told = data(&world.abide.run(&["exec", "--json", &life.id, "--", "printf", r"'\377x'"]));
+        assert_eq!((&told["exit_code"], &told["output_base64"]), (&0.into(), &"/3g=".into()), "{told}");
+    }
+}
+
+#[test]
+fn exec_of_a_line_with_a_secret_is_exported_without_it_and_as_if_typed() {
+    let world = World::new();
+    let life = shell(&world, SHELLS[0]);
+    assert_eq!(exec(&world, &life, "TOKEN=ghp_0123456789abcdef true").code(), Some(0));
+    let file = world.beside("cast");
+    for (flags, seen) in [(&["--input"][..], 2), (&["--input", "--redact"], 0)] {
+        let export = [&["export", &life.id, "--format", "cast", "-o", &file], flags].concat();
+        assert_eq!(world.abide.run(&export).code(), Some(0));
+        let cast = std::fs::read_to_string(&file).expect("it was written");
+        assert_eq!(cast.matches("ghp_01234").count(), seen, "{cast}");
+        assert_eq!(cast.matches("\"i\", \"TOKEN=").count(), 1, "{cast}");
+    }
+}
+
+#[test]
+fn exec_is_refused_where_no_shell_waits() {
+    for command in [&["cat"][..], &["python3", "-q"], &["vim", "-u", "NONE"], &["sh", "-c", "sleep 1000"]] {
+        let world = World::new();
+        let life = shell(&world, command);
+        let ran = world.abide.run(&["exec", "--json", &life.id, "--", "echo no"]);
+        let told = ran.json();
+        assert_eq!(
+            (ran.code(), &told["error"]["code"]),
+            (Some(125), &"no_shell".into()),
+            "{command:?} {told}"
+        );
+        assert!(told["error"]["message"].as_str().is_some_and(|why| why.contains(command[0])), "{told}");
+        assert!(!world.shown(&life.id).contains("echo no"));
+    }
+}
+
+#[test]
+fn exec_of_what_ends_the_shell_says_so_at_once() {
+    for command in SHELLS {
+        let world = World::new();
+        let life = shell(&world, command);
+        let ran = world.abide.run(&["exec", "--json", &life.id, "--", "exit 3"]);
+        let told = ran.json();
+        assert_eq!(
+            (ran.code(), &told["error"]["code"]),
+            (Some(125), &"not_commandable".into()),
+            "{command:?} {told}"
+        );
+        assert_eq!(told["error"]["status"], "exited", "{told}");
+        assert_eq!(world.wait(&life.id).0, Some(3));
+    }
+}
+
+#[test]
+fn exec_that_takes_too_long_goes_on_unseen_and_another_is_refused() {
+    let world = World::new();
+    let life = shell(&world, SHELLS[0]);
+    let gate = crate::common::Gate::new(&world.beside("gate"));
+    let line = format!("echo waits; read go < {}; echo gone", world.beside("gate"));
+    let ran = world.abide.run(&["exec", &life.id, "--timeout", "300ms", "--", &line]);
+    assert_eq!((ran.code(), ran.stdout.as_str()), (Some(124), "waits\n"), "{ran:?}");
+    let at_once = || world.abide.run(&["snapshot", "--json", &life.id]);
+    let live = data(&at_once());
+    let at = live["seq"].to_string();
+    let past = data(&world.abide.run(&["snapshot", "--json", "--at", &format!("seq:{at}"), &life.id]));
+    assert_eq!((&live["hash"], &live["source"]), (&past["hash"], &"live".into()), "in the middle of a line");
+    let other = world.abide.run(&["exec", "--json", &life.id, "--", "echo other"]);
+    assert_eq!((other.code(), &other.json()["error"]["code"]), (Some(125), &"no_shell".into()), "{other:?}");
+    gate.open();
+    life.until_shown("gone");
+    until("the next one runs", || exec(&world, &life, "echo next").stdout == "next\n");
+    assert_unseen(&world, &life);
+}
+
+#[test]
+fn exec_is_shown_to_whoever_is_attached_as_if_it_were_typed() {
+    for command in SHELLS {
+        let world = World::new();
+        let life = shell(&world, command);
+        assert_eq!(exec(&world, &life, "echo first").code(), Some(0));
+        let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
+        attached.until("echo first");
+        assert_eq!(exec(&world, &life, "echo sec''ond").stdout, "second\n");
+        let shown = attached.until("second\r\n");
+        assert!(shown.contains("echo sec''ond\r\n"), "{command:?} {shown:?}");
+        assert!(!shown.contains("exec-") && !shown.contains("7717"), "{command:?} {shown:?}");
+        let (live, at) = (data(&world.abide.run(&["snapshot", "--json", &life.id])), "seq:");
+        let past =
+            world.abide.run(&["snapshot", "--json", "--at", &format!("{at}{}", live["seq"]), &life.id]);
+        assert_eq!(live["lines"], data(&past)["lines"]);
+        attached.type_in(b"\x1c\x1c");
+        assert_eq!(attached.reap(), Ending::Exited(0));
+    }
+}
+
+#[test]
+fn exec_twice_at_once_runs_one_and_refuses_the_other_or_runs_both_in_turn() {
+    let world = World::new();
+    let life = shell(&world, SHELLS[0]);
+    assert_eq!(exec(&world, &life, "true").code(), Some(0));
+    let lines = ["echo one; sleep 0.2", "echo two; sleep 0.2"];
+    let both = std::thread::scope(|scope| {
+        let started = lines.map(|line| scope.spawn(|| exec(&world, &life, line)));
+        started.map(|one| one.join().expect("it ends"))
+    });
+    for (ran, shown) in both.iter().zip(["one\n", "two\n"]) {
+        let done = (ran.code(), ran.stdout.as_str()) == (Some(0), shown);
+        let refused = (ran.code(), ran.stdout.as_str()) == (Some(125), "");
+        assert!(done || refused, "{ran:?}");
+    }
+    assert!(both.iter().any(|ran| ran.code() == Some(0)), "{both:?}");
+}

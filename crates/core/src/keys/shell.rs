@@ -1,0 +1,173 @@
+//! Shells at their prompts: which program is one, whether it waits for a line, and how it is made to run a line so that
+//! nothing else of it stays: what is typed, and what stands in the files that this reads.
+
+mod script;
+
+pub use script::{files, keys};
+
+/// A shell that `exec` knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    /// dash, and every other sh without a line editor of its own.
+    Dash,
+}
+
+/// What one must type, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keys {
+    /// A key, by the name that `keys` has for it.
+    Press(&'static str),
+    /// Characters, key by key.
+    Type(String),
+    /// Characters at once, where the shell takes them so.
+    Paste(String),
+}
+
+/// Whether a shell waits for a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prompt {
+    /// It does.
+    Waits,
+    /// It may do so soon.
+    Busy,
+}
+
+impl Shell {
+    /// The shell that an image of this name is, if it reads lines from its terminal and no script.
+    #[must_use]
+    pub fn of(image: &str, arguments: &[String]) -> Option<Self> {
+        let name = image.strip_suffix(" (deleted)").unwrap_or(image);
+        let own = arguments.first().map_or("", |own| own.trim_start_matches('-'));
+        let own = own.rsplit('/').next().unwrap_or(own);
+        let shell = match (name, own) {
+            ("bash" | "rbash", _) => Self::Bash,
+            ("zsh" | "zsh5" | "rzsh", _) => Self::Zsh,
+            ("fish", _) => Self::Fish,
+            ("dash" | "sh" | "ash", _) | ("busybox", "sh" | "ash") => Self::Dash,
+            (versioned, _) if versioned.starts_with("zsh-") => Self::Zsh,
+            _ => return None,
+        };
+        shell.reads_terminal(arguments.get(1..).unwrap_or_default()).then_some(shell)
+    }
+
+    /// By its arguments: neither a command nor a script.
+    fn reads_terminal(self, arguments: &[String]) -> bool {
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let letters = argument.strip_prefix('-').or_else(|| argument.strip_prefix('+'));
+            let Some(letters) = letters else { return false };
+            if let Some(name) = letters.strip_prefix('-') {
+                match name {
+                    "" => return rest.next().is_none(),
+                    "command" => return false,
+                    "rcfile" | "init-file" | "init-command" | "emulate" | "features" => drop(rest.next()),
+                    _ if name.starts_with("command=") => return false,
+                    _ => {}
+                }
+                continue;
+            }
+            if letters.contains('c') {
+                return false;
+            }
+            // What is read from standard input, which is the terminal, may have arguments of its own.
+            if letters.contains('s') && self != Self::Fish {
+                return true;
+            }
+            let takes_value = match self {
+                Self::Bash => letters.ends_with(['o', 'O']),
+                Self::Zsh | Self::Dash => letters.ends_with('o'),
+                Self::Fish => letters.ends_with(['C', 'd', 'f', 'D', 'o']),
+            };
+            if takes_value {
+                let _ = rest.next();
+            }
+        }
+        true
+    }
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+            Self::Fish => "fish",
+            Self::Dash => "sh",
+        }
+    }
+
+    /// Whether it edits lines itself: then its terminal gives it single keys while it waits, and only then.
+    #[must_use]
+    pub const fn edits_lines(self) -> bool {
+        match self {
+            Self::Bash | Self::Zsh | Self::Fish => true,
+            Self::Dash => false,
+        }
+    }
+
+    /// Whether it waits for a line, if it is alone in front: by its terminal, which gives it whole lines or single keys,
+    /// and by where in the kernel it sleeps, if it does.
+    #[must_use]
+    pub fn prompt(self, whole_lines: bool, sleeps_in: Option<&str>) -> Prompt {
+        let reads = sleeps_in.is_some_and(|place| {
+            let known = ["wait_woken", "n_tty_read", "poll", "select", "tty_read"];
+            place.is_empty() || known.iter().any(|known| place.contains(known))
+        });
+        if reads && whole_lines != self.edits_lines() { Prompt::Waits } else { Prompt::Busy }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(line: &str) -> Option<Shell> {
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let image = arguments[0].trim_start_matches('-').rsplit('/').next().unwrap_or_default().to_owned();
+        Shell::of(&image, &arguments)
+    }
+
+    #[test]
+    fn a_shell_that_reads_its_terminal_is_told_from_one_that_runs_something() {
+        for (line, known) in [
+            ("bash", Some(Shell::Bash)),
+            ("-bash", Some(Shell::Bash)),
+            ("/bin/bash --norc -i", Some(Shell::Bash)),
+            ("bash --rcfile x -o vi", Some(Shell::Bash)),
+            ("bash -lc ls", None),
+            ("bash build.sh", None),
+            ("bash -x build.sh", None),
+            ("zsh -f", Some(Shell::Zsh)),
+            ("zsh -o vi", Some(Shell::Zsh)),
+            ("fish -C ls", Some(Shell::Fish)),
+            ("fish --command=ls", None),
+            ("fish -c ls", None),
+            ("dash", Some(Shell::Dash)),
+            ("sh -s a b", Some(Shell::Dash)),
+            ("sh -", Some(Shell::Dash)),
+            ("python3", None),
+            ("busybox", None),
+        ] {
+            assert_eq!(shell(line), known, "{line}");
+        }
+        let busy = ["sh".to_owned()];
+        assert_eq!(Shell::of("busybox", &busy), Some(Shell::Dash));
+        assert_eq!(Shell::of("bash (deleted)", &busy), Some(Shell::Bash));
+    }
+
+    #[test]
+    fn a_prompt_is_known_by_the_terminal_and_by_where_the_shell_sleeps() {
+        assert_eq!(Shell::Bash.prompt(false, Some("poll_schedule_timeout.constprop.0")), Prompt::Waits);
+        assert_eq!(Shell::Zsh.prompt(false, Some("")), Prompt::Waits, "not told");
+        assert_eq!(
+            Shell::Bash.prompt(true, Some("wait_woken")),
+            Prompt::Busy,
+            "`read` waits, not the editor"
+        );
+        assert_eq!(Shell::Dash.prompt(true, Some("wait_woken")), Prompt::Waits);
+        assert_eq!(Shell::Fish.prompt(false, Some("do_wait")), Prompt::Busy);
+        assert_eq!(Shell::Fish.prompt(false, None), Prompt::Busy, "it works");
+    }
+}

@@ -1,0 +1,120 @@
+//! The veil, cut anywhere: the mechanism is out, everything else is as it was.
+
+use super::*;
+
+const NONCE: &str = "k3v9q2zr";
+
+fn tag(phase: Phase, line: &str) -> Tag {
+    Tag { phase, nonce: NONCE.into(), line: line.into() }
+}
+
+/// What is shown, what the line wrote, and its code.
+fn through(veil: &mut Veil, pieces: &[&[u8]]) -> (Vec<u8>, Vec<u8>, Option<u8>) {
+    let (mut shown, mut own, mut code) = (Vec::new(), Vec::new(), None);
+    let mut at = 0;
+    for piece in pieces {
+        veil.pass(at, piece, &mut |unveiled| match unveiled {
+            Unveiled::Shown { bytes, .. } => shown.extend_from_slice(&bytes),
+            Unveiled::Own { bytes, .. } => {
+                shown.extend_from_slice(&bytes);
+                own.extend_from_slice(&bytes);
+            }
+            Unveiled::Begun => {}
+            Unveiled::Ended(ended) => code = Some(ended),
+        });
+        at += piece.len() as u64;
+    }
+    (shown, own, code)
+}
+
+fn stream() -> Vec<u8> {
+    let echo = b"\x07 . '/x/\x1b[1mexec-k3v9q2zr'\x1b[0m\x1b[?2004l\x1b[6n\x1b]2;. /x\x07\r\n\x1b]133;C;cmdline=x\x07";
+    let ended = [ends(NONCE).as_bytes(), b"3\x07"].concat();
+    [echo, begins(NONCE).as_bytes(), b"one\r\n\x1b[31mtw\x1b]7717;abide;other;E;0\x07o", &ended, b"\r\n$ "]
+        .concat()
+}
+
+#[test]
+fn the_mechanism_is_taken_out_however_the_output_is_cut() {
+    let stream = stream();
+    let expected = b"\x1b[1m\x1b[0m\x1b[?2004l\x1b[6nls -l\r\n\x1b]133;C;cmdline_url=ls%20-l\x07\
+        one\r\n\x1b[31mtw\x1b]7717;abide;other;E;0\x07o\r\n$ ";
+    for cut in 0..=stream.len() {
+        let mut veil = Veil::default();
+        veil.tag(&tag(Phase::Begin, "ls -l"));
+        let first = through(&mut veil, &[&stream[..cut]]);
+        // What is kept goes on from a keyframe as if nothing had been in between.
+        let mut again = Veil::thaw(&veil.freeze()).unwrap();
+        assert_eq!(again, veil);
+        let second = through(&mut again, &[&stream[cut..]]);
+        assert_eq!(
+            [first.0, second.0].concat().escape_ascii().to_string(),
+            expected.escape_ascii().to_string()
+        );
+        assert_eq!(
+            [first.1, second.1].concat(),
+            b"one\r\n\x1b[31mtw\x1b]7717;abide;other;E;0\x07o",
+            "cut at {cut}"
+        );
+        assert_eq!(first.2.or(second.2), Some(3));
+        assert_eq!(again.stage(), Stage::Open);
+    }
+}
+
+#[test]
+fn what_is_cancelled_is_shown_after_all() {
+    let mut veil = Veil::default();
+    veil.tag(&tag(Phase::Begin, "ls"));
+    assert_eq!(through(&mut veil, &[b" . '/x'\x1b[?2004l\x1b[2"]).0, b"\x1b[?2004l");
+    veil.tag(&Tag { nonce: "other".into(), ..tag(Phase::Cancel, "") });
+    assert_eq!(veil.stage(), Stage::Awaiting, "that was another");
+    veil.tag(&tag(Phase::Cancel, ""));
+    assert_eq!(through(&mut veil, &[b"K>"]).0, b" . '/x'\x1b[2K>");
+    assert_eq!(through(&mut veil, &[begins(NONCE).as_bytes()]).0, begins(NONCE).as_bytes());
+}
+
+#[test]
+fn an_echo_without_end_is_shown() {
+    let mut veil = Veil::default();
+    veil.tag(&tag(Phase::Begin, "ls"));
+    let long = vec![b'x'; LONGEST_ECHO + 5];
+    assert_eq!(through(&mut veil, &[&long]).0, long);
+    assert_eq!(veil.stage(), Stage::Open);
+}
+
+#[test]
+fn positions_are_those_of_the_recording() {
+    let stream = stream();
+    for cut in 0..=stream.len() {
+        let mut veil = Veil::default();
+        veil.tag(&tag(Phase::Begin, "ls"));
+        let mut at = 0;
+        for piece in [&stream[..cut], &stream[cut..]] {
+            veil.pass(at, piece, &mut |unveiled| {
+                if let Unveiled::Shown { at: Some(at), bytes } | Unveiled::Own { at, bytes } = unveiled {
+                    assert!(
+                        stream[at as usize..].starts_with(&bytes),
+                        "cut at {cut}: {}",
+                        bytes.escape_ascii()
+                    );
+                }
+            });
+            at += piece.len() as u64;
+        }
+    }
+}
+
+#[test]
+fn a_line_is_shown_without_what_would_move_the_cursor() {
+    assert_eq!(shown_line("a\nb\x1b[2J\u{9b}\t\x7f"), b"a\r\nb^[[2J?\t^?\r\n");
+}
+
+#[test]
+fn no_bytes_but_those_of_a_veil_are_one() {
+    let mut veil = Veil::default();
+    veil.tag(&tag(Phase::Begin, "ls"));
+    through(&mut veil, &[b"echo\x1b["]);
+    let bytes = veil.freeze();
+    assert!((1..bytes.len()).all(|cut| Veil::thaw(&bytes[..cut]).is_none()));
+    assert_eq!(Veil::thaw(&[]), Some(Veil::default()));
+}

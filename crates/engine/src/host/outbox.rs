@@ -1,0 +1,50 @@
+//! The outbox of a client: what waits to be sent to it, message by message.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use abide_sys::sock;
+
+/// Messages that wait to be sent, whole ones but for the first.
+#[derive(Default)]
+pub(super) struct Outbox {
+    messages: VecDeque<(Vec<u8>, bool)>,
+    /// How much of the first message has been sent.
+    sent: usize,
+    pub(super) bytes: usize,
+}
+
+impl Outbox {
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    pub(super) fn add(&mut self, message: Vec<u8>, picture: bool) {
+        self.bytes += message.len();
+        self.messages.push_back((message, picture));
+    }
+
+    /// Drops what a fresh picture makes useless; a message that is partly sent must be sent to its end.
+    pub(super) fn forget_pictures(&mut self) {
+        let begun = usize::from(self.sent > 0);
+        let kept = self.messages.drain(begun..).filter(|(_, picture)| !picture).collect::<Vec<_>>();
+        self.messages.extend(kept);
+        self.bytes = self.messages.iter().map(|(message, _)| message.len()).sum();
+    }
+
+    pub(super) fn push(&mut self, socket: &OwnedFd) -> std::io::Result<()> {
+        while let Some((message, _)) = self.messages.front() {
+            let Some(sent) = sock::put(socket, &message[self.sent..])? else {
+                return Ok(());
+            };
+            self.sent += sent;
+            if self.sent == message.len() {
+                self.bytes -= message.len();
+                self.sent = 0;
+                self.messages.pop_front();
+            }
+        }
+        self.messages.shrink_to(0);
+        Ok(())
+    }
+}
