@@ -211,7 +211,10 @@ impl<'a> Driver<'a> {
                     deadline = clock::now().boot.saturating_add(patience_ms);
                 }
             } else if ready[1].read {
-                return Err(self.over());
+                self.hear_out();
+                if !rest.is_empty() || self.client.unconfirmed() > 0 {
+                    return Err(self.over());
+                }
             }
             let _ = self.client.send_on();
         }
@@ -219,6 +222,14 @@ impl<'a> Driver<'a> {
             let _ = self.client.release();
         }
         Ok(Typed { position, bytes: bytes.len() as u64 })
+    }
+
+    /// The session is over: what its program took before that is confirmed before the host goes.
+    fn hear_out(&mut self) {
+        let deadline = clock::now().boot.saturating_add(ANSWER_MS);
+        let ended = |message: &ToClient| (*message == ToClient::Ended).then_some(());
+        // Where the host is gone, all that it said was heard.
+        let _ = self.client.hear_until(deadline, &mut { ended });
     }
 
     pub(super) const fn truth(&self) -> &Truth {

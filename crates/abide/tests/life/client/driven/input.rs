@@ -104,6 +104,22 @@ fn keys_are_sent_as_the_program_asked_for_them() {
 }
 
 #[test]
+fn a_key_that_ends_its_program_was_pressed() {
+    let world = World::new();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    let id = hex(&world, "", 1);
+                    let ran = world.abide.run(&["keys", &id, "x"]);
+                    assert_eq!(ran.code(), Some(0), "{ran:?}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn a_paste_is_in_brackets_only_where_the_program_asked_and_never_ends_them_itself() {
     let world = World::new();
     let cases = [("", "61 0d 62"), ("\\033[?2004h", "1b 5b 32 30 30 7e 61 0d 62 1b 5b 32 30 31 7e")];
