@@ -40,7 +40,7 @@ use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, version};
-use drive::{exec, keys, paste, resize, signal, type_text};
+use drive::{batch, exec, keys, paste, resize, signal, type_text};
 use recorded::{diff, export, mark, marks, play, screenshot};
 
 use crate::args::Cli;
@@ -232,6 +232,7 @@ verbs! {
     "keys" keys Keys,
     "resize" resize Resize,
     "exec" exec Exec,
+    "batch" batch Batch,
     "logs" logs Logs,
     "events" facts Facts,
     "snapshot" snapshot Snapshot,

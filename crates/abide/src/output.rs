@@ -26,12 +26,36 @@ pub(crate) struct Output {
     command: &'static str,
     json: bool,
     colours: Colours,
-    out: BufWriter<StdoutLock<'static>>,
+    out: Sink,
     reader: Reader,
     warnings: Vec<String>,
     /// What every command that is hinted at must be given to mean the same home.
     options: Option<String>,
     list: List,
+}
+
+/// Where it goes.
+#[derive(Debug)]
+enum Sink {
+    Standard(BufWriter<StdoutLock<'static>>),
+    /// To whoever asked for it within this program.
+    Kept(Vec<u8>),
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Standard(out) => out.write(bytes),
+            Self::Kept(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Standard(out) => out.flush(),
+            Self::Kept(_) => Ok(()),
+        }
+    }
 }
 
 /// Who takes what is written.
@@ -53,9 +77,24 @@ enum List {
 
 impl Output {
     pub(crate) fn new(command: &'static str, json: bool, colours: Colours) -> Self {
-        let out = BufWriter::new(io::stdout().lock());
+        let out = Sink::Standard(BufWriter::new(io::stdout().lock()));
         let (reader, list) = (Reader::Listens, List::NotBegun);
         Self { command, json, colours, out, reader, warnings: Vec::new(), options: None, list }
+    }
+
+    /// For a command within this one: its answer is kept, as JSON, and nothing of it is shown.
+    pub(crate) fn within(&self, command: &'static str) -> Self {
+        let (out, options) = (Sink::Kept(Vec::new()), self.options.clone());
+        let (reader, list) = (Reader::Listens, List::NotBegun);
+        Self { command, json: true, colours: self.colours, out, reader, warnings: Vec::new(), options, list }
+    }
+
+    /// What was kept.
+    pub(crate) fn kept(self) -> Vec<u8> {
+        match self.out {
+            Sink::Standard(_) => Vec::new(),
+            Sink::Kept(bytes) => bytes,
+        }
     }
 
     /// Names the home in every command that is hinted at, as it was named by a flag.
@@ -177,6 +216,9 @@ impl Output {
 
     /// Warns of what the answer does not show: on standard error, and for programs with the answer too.
     pub(crate) fn warn(&mut self, text: &str, hint: Option<&str>) {
+        if matches!(self.out, Sink::Kept(_)) {
+            return self.warnings.push(text.to_owned());
+        }
         complain(&format!("abide: warning: {}", safe::line(text)));
         if let Some(hint) = hint {
             complain(&format!("hint: {}", safe::line(&self.hinted(hint))));

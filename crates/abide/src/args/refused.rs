@@ -75,7 +75,8 @@ impl Refused {
         Colours::parse(value)
     }
 
-    fn failure(&self) -> Failure {
+    /// What is wrong with it.
+    pub(crate) fn failure(&self) -> Failure {
         let (message, hint) = match self.error.kind() {
             ErrorKind::InvalidSubcommand => self.no_such_command(),
             ErrorKind::UnknownArgument => self.unknown_argument(),

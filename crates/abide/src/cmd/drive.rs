@@ -1,5 +1,6 @@
 //! The verbs by which another program uses a terminal as a person would.
 
+pub(super) mod batch;
 pub(super) mod exec;
 pub(super) mod keys;
 pub(super) mod paste;
@@ -35,14 +36,7 @@ impl Text {
     fn bytes(self) -> Result<Vec<u8>, Failure> {
         let bytes = match (self.text, self.file.as_deref()) {
             (Some(text), _) => Ok(text.into_bytes()),
-            (None, Some("-") | None) => {
-                let mut bytes = Vec::new();
-                let read = std::io::stdin().lock().read_to_end(&mut bytes);
-                read.map(|_| bytes).map_err(|e| Failure::io("read", &"standard input", &e))
-            }
-            (None, Some(file)) => {
-                std::fs::read(file).map_err(|e| Failure::io("read", &Path::new(file).display(), &e))
-            }
+            (None, file) => read_text(file.unwrap_or("-")),
         }?;
         if bytes.is_empty() {
             return Err(
@@ -51,6 +45,16 @@ impl Text {
         }
         Ok(bytes)
     }
+}
+
+/// The bytes of a file, or of standard input if it is `-`.
+fn read_text(file: &str) -> Result<Vec<u8>, Failure> {
+    if file != "-" {
+        return std::fs::read(file).map_err(|e| Failure::io("read", &Path::new(file).display(), &e));
+    }
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut bytes);
+    read.map(|_| bytes).map_err(|e| Failure::io("read", &"standard input", &e))
 }
 
 /// How long to wait for a program that does not read.

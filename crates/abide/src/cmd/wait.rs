@@ -86,6 +86,12 @@ impl Verb for Args {
 }
 
 impl Args {
+    /// Where conditions are waited for and nothing else was said: only what was shown after `since` counts, and not for
+    /// longer than `timeout`.
+    pub(super) fn or_else(&mut self, since: Option<u64>, timeout: &str) {
+        self.conditions.or_else(since, timeout);
+    }
+
     /// The command that waits again for the same; without a cap that would not let it wait.
     fn again(&self, ids: &[SessionId], cap_ms: Option<u64>, json: bool) -> String {
         let cap = self.cap.as_deref().filter(|_| cap_ms != Some(0)).map(|cap| ["--cap", cap]);

@@ -51,6 +51,13 @@ pub(crate) struct ExecutedView {
     seq: u64,
 }
 
+impl Args {
+    /// Waits no longer than this, where nothing else was said.
+    pub(super) fn or_timeout(&mut self, timeout: &str) {
+        self.timeout.get_or_insert_with(|| timeout.to_owned());
+    }
+}
+
 impl Verb for Args {
     type Data = ExecutedView;
     const TAKES: Option<Column> = Some(Column::Commandable);

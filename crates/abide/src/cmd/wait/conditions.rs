@@ -46,6 +46,21 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
+    /// What counts where nothing else was said.
+    pub(super) fn or_else(&mut self, since: Option<u64>, timeout: &str) {
+        if self.any() {
+            self.since = self.since.or(since);
+            self.timeout.get_or_insert_with(|| timeout.to_owned());
+        }
+    }
+
+    /// Whether there is any condition.
+    fn any(&self) -> bool {
+        let texts = [&self.text, &self.regex, &self.gone].into_iter().any(|texts| !texts.is_empty());
+        let others = [&self.cursor, &self.idle, &self.turn, &self.attention];
+        texts || self.changed || others.into_iter().any(Option::is_some)
+    }
+
     /// The conditions; none if only the end is waited for.
     ///
     /// # Errors
@@ -72,12 +87,8 @@ impl Flags {
             attention: self.attention.as_deref().map(wanted).unwrap_or_default(),
             since: self.since,
         };
-        let any = !conditions.shown.is_empty()
-            || conditions.idle_ms.is_some()
-            || conditions.turn.is_some()
-            || !conditions.attention.is_empty();
         let lonely = (self.since.is_some(), self.timeout.is_some());
-        match (any, lonely) {
+        match (self.any(), lonely) {
             (true, _) => Ok(Some(conditions)),
             (false, (false, false)) => Ok(None),
             (false, (since, _)) => {

@@ -1,5 +1,6 @@
 //! Programs that another program drives: what it types, presses and pastes, and what it waits for.
 
+mod batches;
 mod conditions;
 mod input;
 
