@@ -5,7 +5,7 @@ use std::process::Command;
 
 use abide_testkit::{Abide, Ran, Terminal};
 
-use crate::common::{Life, World};
+use crate::common::{Life, World, is_installed};
 
 /// A shell in which abide can be called by its name.
 fn shell(abide: &Abide, program: &str, args: &[&str]) -> Command {
@@ -16,10 +16,6 @@ fn shell(abide: &Abide, program: &str, args: &[&str]) -> Command {
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", beside.display());
     shell.env("PATH", path).env("TERM", "dumb").env("PS1", "ready> ");
     shell
-}
-
-fn is_installed(program: &str) -> bool {
-    ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
 }
 
 /// Sessions that live and one that is over, with names that begin alike.
