@@ -124,12 +124,10 @@ fn cell_view<'a>(row: &'a Row, cell: &Cell) -> CellView<'a> {
 }
 
 fn part(row: &Row, cols: u16) -> String {
-    let mut text = row.text();
-    if let (true, short) = row.continues() {
-        let blanks = usize::from(cols) - usize::from(short) - row.used();
-        text.extend(std::iter::repeat_n(' ', blanks));
+    match row.continues() {
+        (true, short) => row.text_of(usize::from(cols) - usize::from(short)),
+        (false, _) => row.text(),
     }
-    text
 }
 
 /// A line of the scrollback, decoded.

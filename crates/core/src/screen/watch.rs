@@ -60,8 +60,10 @@ impl Sighted {
         self.since = self.since.max(row.news.since);
         row.push_utf8(&mut self.text);
         if let (true, short) = row.continues() {
-            let missing = (cols - usize::from(short)).saturating_sub(row.cells().len());
-            self.text.extend(std::iter::repeat_n(b' ', missing));
+            let (room, cells) = (cols - usize::from(short), row.cells().len());
+            self.text.extend(std::iter::repeat_n(b' ', room.saturating_sub(cells)));
+            // The last column, where a wide character found no room.
+            self.text.pop_if(|last| cells > room && *last == b' ');
         } else {
             let used = self.text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
             self.text.truncate(used);

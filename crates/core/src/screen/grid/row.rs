@@ -330,6 +330,15 @@ impl Row {
         text.truncate(text.trim_end_matches(' ').len());
         text
     }
+
+    /// The text of so many cells, blanks at the end included.
+    pub(crate) fn text_of(&self, count: usize) -> String {
+        let cells = &self.cells[..self.cells.len().min(count)];
+        let mut text = String::with_capacity(count);
+        self.push_text(cells, &mut text);
+        text.extend(std::iter::repeat_n(' ', count - cells.len()));
+        text
+    }
 }
 
 /// Equal as seen: the same cells with the same extras, whatever the blanks at the end.
