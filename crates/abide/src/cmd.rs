@@ -125,7 +125,9 @@ impl Front {
     /// # Errors
     /// If none is named anywhere.
     pub(crate) fn home(&self) -> Result<PathBuf, Failure> {
-        self.config.home(self.home.as_deref()).map(|(home, _)| home)
+        let (home, _) = self.config.home(self.home.as_deref())?;
+        // A program that is started in it may be, or go, anywhere.
+        std::path::absolute(&home).map_err(|e| Failure::io("find", &home.display(), &e))
     }
 
     /// The value of a key where no flag gives it: the config file's, else the built-in one.

@@ -181,6 +181,7 @@ impl Host {
                 return;
             }
             self.finish_keyframes();
+            self.publisher.finish(self.follow.screen(), &self.dir);
             self.follow.keep(&self.dir, keyframes::AT_THE_END);
             self.flush();
             // A guard that died while the disk took its time has nobody but us.

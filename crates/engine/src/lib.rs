@@ -56,7 +56,7 @@ use store::Home;
 /// a guard needs nothing of what a command needs.
 #[must_use]
 pub fn help_a_session(first_argument: Option<OsString>) -> Option<bool> {
-    signals::survive_file_limits();
+    signals::settle();
     let role = first_argument?;
     match role.as_encoded_bytes() {
         role if role == guard::ARGUMENT.to_bytes() => {
@@ -388,10 +388,18 @@ impl Sessions {
         recording::whole::is_complete(&self.home.as_ref()?.session(&session.id).ok()?, session)
     }
 
-    /// What the session's host says of it; none unless that host is alive.
+    /// Whether somebody traces its program, stopped or not. Asked apart, because it takes another look at the program.
+    #[must_use]
+    pub fn is_traced(&self, session: &Session) -> bool {
+        let program = abide_core::verdict::program_of(&session.evidence);
+        session.seen.program.is_alive() && program.is_some_and(|program| self.truth.is_traced(program))
+    }
+
+    /// What the session's last host said of it; none if that one has said nothing, or may have had more to say.
     #[must_use]
     pub fn view(&self, session: &Session) -> Option<View> {
-        let hosted = session.evidence.helpers.hosted.as_ref().filter(|_| session.seen.host.is_alive())?;
+        let lost = session.is_over() && !session.has_ended();
+        let hosted = session.evidence.helpers.hosted.as_ref().filter(|_| !lost)?;
         let view = self.home.as_ref()?.session(&session.id).ok()?.view()?;
         (view.generation == hosted.body.generation).then_some(view)
     }

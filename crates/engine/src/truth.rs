@@ -311,6 +311,10 @@ impl Truth {
         }
     }
 
+    pub(crate) fn is_traced(&self, who: &Identity) -> bool {
+        self.probe.is_traced(who)
+    }
+
     fn liveness(&self, who: Option<&Identity>, lock: Lock) -> Liveness {
         match (who, lock) {
             (Some(who), lock) => self.probe.liveness(who, lock),

@@ -81,6 +81,14 @@ impl Probe {
         judge(want, &self.here, &system::look(self.means, want.pid), lock)
     }
 
+    /// Whether somebody traces this very process.
+    #[must_use]
+    pub fn is_traced(&self, want: &Identity) -> bool {
+        let traced = system::is_traced(want.pid);
+        // Asked after it was read: then it was read of this process.
+        traced && matches!(self.liveness(want, Lock::Silent), Liveness::Alive(_))
+    }
+
     /// Takes hold of this very process, to signal it or to wait for its end.
     ///
     /// # Errors
@@ -176,7 +184,7 @@ mod tests {
         assert_eq!(elsewhere::identify(&here, means, 1), Err(Doubt::Unsupported));
         assert_eq!((elsewhere::parent(1), elsewhere::terminal(1)), (None, None));
         assert!(elsewhere::hold(1).is_none() && elsewhere::process(1).is_none());
-        assert!(elsewhere::foreground(1).is_empty());
+        assert!(elsewhere::foreground(1).is_empty() && !elsewhere::is_traced(1));
         assert!(elsewhere::descendants(1).is_empty() && elsewhere::ancestors(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none() && elsewhere::pid_of(&held).is_none());

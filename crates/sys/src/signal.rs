@@ -94,11 +94,15 @@ fn is_ignored(number: i32) -> bool {
     }
 }
 
-/// From now on a file that may not grow any more is an error of whoever writes to it, and not its death. What is
-/// started at a gate has its own dispositions.
-pub fn survive_file_limits() {
-    // SAFETY: sets the disposition of one signal to a constant.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+/// Whatever whoever started us did with them: the ends of our children are kept until we ask for them, and a file that
+/// may not grow any more is an error of whoever writes to it, and not its death. What is started at a gate has its own
+/// dispositions.
+pub fn settle() {
+    // SAFETY: sets the dispositions of two signals to constants.
+    unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
 }
 
 /// Sends a signal to the process that this pidfd holds.

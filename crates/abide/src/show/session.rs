@@ -220,7 +220,7 @@ impl<'a> SessionView<'a> {
             command: CommandView::new(session),
             times: TimesView::new(session),
             end: EndView::new(session),
-            processes: ProcessesView::new(session),
+            processes: ProcessesView::new(session, sessions.is_traced(session)),
             host: HostView {
                 generation: hosted.map(|told| told.body.generation),
                 version: hosted.map(|told| told.body.version.as_str()),
@@ -330,15 +330,20 @@ impl OutcomeView {
 }
 
 impl ProcessesView {
-    fn new(session: &Session) -> Self {
+    fn new(session: &Session, traced: bool) -> Self {
         let (helpers, seen) = (&session.evidence.helpers, &session.seen);
         let guard = helpers.guarded.as_ref().map(|told| told.body.guard.pid);
         let host = helpers.hosted.as_ref().map(|told| told.body.host.pid);
         let program = abide_core::verdict::program_of(&session.evidence).map(|program| program.pid);
+        let running = if traced && seen.program == Liveness::Alive(None) {
+            Liveness::Alive(Some(Qualifier::Traced))
+        } else {
+            seen.program
+        };
         Self {
             guard: ProcessView::new(guard, seen.guard),
             host: ProcessView::new(host, seen.host),
-            program: ProcessView::new(program, seen.program),
+            program: ProcessView::new(program, running),
         }
     }
 }
@@ -372,13 +377,19 @@ impl<'a> AgentView<'a> {
 impl ScreenView {
     fn new(session: &Session, view: Option<View>) -> Self {
         let launched = session.evidence.beginning.launched.as_ref().and_then(|told| told.body.size);
+        let said = view.as_ref().map(|view| view.size);
+        // What it was at the launch it may not be any more, once there was a host to change it.
+        let at_launch = launched.filter(|_| session.evidence.helpers.hosted.is_none());
         // A program on pipes has no size, whatever its host makes of its output.
-        let size = launched.map(|at_launch| view.as_ref().map_or(at_launch, |view| view.size));
+        let size = launched.and(said.or(at_launch));
         Self {
             cols: size.map(|size| size.cols),
             rows: size.map(|size| size.rows),
             source: if session.has_answering_host() { "live" } else { "replay" },
-            title: view.map(|view| view.title).filter(|title| !title.is_empty()),
+            title: view
+                .filter(|_| session.seen.host.is_alive())
+                .map(|view| view.title)
+                .filter(|title| !title.is_empty()),
         }
     }
 }

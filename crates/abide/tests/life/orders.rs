@@ -1,9 +1,11 @@
 //! What is asked of a session: stops, signals to guard, host and program, and programs in odd positions.
 
+use std::process::Command;
+
 use abide_sys::drill;
 use abide_testkit::deadline::until;
 use abide_testkit::observer::Doomed;
-use abide_testkit::{Ending, Observer};
+use abide_testkit::{Ending, Observer, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -150,6 +152,20 @@ fn a_traced_program_runs_and_is_told_to_be_traced() {
     let told = life.inspect();
     assert_eq!(told["status"], "running", "{told}");
     assert_eq!(told["processes"]["program"]["qualifier"], "traced", "{told}");
+}
+
+// TRUTH 26
+#[test]
+fn a_program_that_is_traced_and_not_stopped_is_told_to_be_traced_too() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    let mut strace = Command::new("strace");
+    strace.args(["-qq", "-o", &world.beside("trace"), "-p", &life.program.0.pid().to_string()]);
+    let tracer = Running::start(&mut strace);
+    let qualifier = || life.inspect()["processes"]["program"]["qualifier"].clone();
+    until("it is told", || qualifier() == "traced");
+    tracer.signal(Signal::TERM);
+    until("it is told no more", || qualifier().is_null());
 }
 
 // TRUTH 27

@@ -1,5 +1,5 @@
 //! The view: what only a host knows of its session, in a small file that is replaced as a whole. Whoever reads it
-//! believes it only while that very host lives.
+//! believes it only of the last host, and the title only while that lives.
 
 use abide_core::evidence::Size;
 use abide_core::screen::Screen;
@@ -57,10 +57,20 @@ impl Publisher {
             return;
         }
         self.waiting = now < self.next_at;
-        if self.waiting {
-            return;
+        if !self.waiting {
+            self.next_at = now.saturating_add(APART_MS);
+            self.put(screen, dir);
         }
-        self.next_at = now.saturating_add(APART_MS);
+    }
+
+    /// Publishes what was not yet, before nobody does any more.
+    pub(super) fn finish(&mut self, screen: &Screen, dir: &SessionDir) {
+        if self.waiting {
+            self.put(screen, dir);
+        }
+    }
+
+    fn put(&mut self, screen: &Screen, dir: &SessionDir) {
         let view = View::of(self.generation, screen);
         // Where there is no room for it, nobody can be told; the next change tries again.
         if dir.replace_view(&view).is_ok() {

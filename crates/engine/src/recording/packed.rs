@@ -1,11 +1,13 @@
 //! A recording that is over, packed: the same bytes in blocks that are compressed one by one, so that any offset is as near
-//! as before. A block that is damaged costs itself only, and reads as zeros, which a reader of recordings calls damage.
+//! as before. Of a block that is damaged every entry counts that is still whole; the rest is what a reader of recordings
+//! calls damage.
 
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use abide_core::recording::{Entry, Next, next};
 use abide_sys::disk;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
@@ -17,8 +19,10 @@ const MARK: [u8; 4] = [0xAB, b'p', b'k', 0x01];
 /// Mark, how long the recording was, where in it this block begins, how long it is, how long it is packed, a checksum
 /// of the packed bytes.
 const HEADER: usize = 4 + 8 + 8 + 4 + 4 + 4;
-/// How much of the recording is one block.
-const BLOCK: usize = 1 << 20;
+/// How much of the recording is one block: little enough to lose, and a few parts in a hundred longer than large ones.
+const BLOCK: usize = 1 << 17;
+/// No block was ever longer.
+const LONGEST_BLOCK: usize = 1 << 20;
 /// As small as can be had at a speed of tens of megabytes a second.
 const LEVEL: u8 = 5;
 
@@ -63,7 +67,7 @@ impl Packed {
                 blocks.push(block);
             }
         }
-        let length = length.ok_or_else(|| io::Error::other("no packed recording"))?;
+        let length = length.ok_or_else(|| io::Error::other("no block of the packed recording is left"))?;
         Ok(Self { file, length, blocks, last: RefCell::new(None) })
     }
 
@@ -100,13 +104,39 @@ impl Packed {
         Ok(length)
     }
 
-    /// The bytes of a block; zeros if it is damaged.
+    /// The bytes of a block; of a damaged one, what can be had.
     fn unpack(&self, block: &Block) -> io::Result<Vec<u8>> {
         let (length, mut packed) = (block.length as usize, vec![0; block.packed as usize]);
         self.file.read_exact_at(&mut packed, block.at)?;
         let sound = crc32fast::hash(&packed) == block.sum;
-        let bytes = sound.then(|| decompress_to_vec_with_limit(&packed, length).ok()).flatten();
-        Ok(bytes.filter(|bytes| bytes.len() == length).unwrap_or_else(|| vec![0; length]))
+        let mut bytes = decompress_to_vec_with_limit(&packed, length).unwrap_or_else(|broken| broken.output);
+        let whole = bytes.len() == length;
+        bytes.resize(length, 0);
+        if !(sound && whole) {
+            clear_doubtful(&mut bytes);
+        }
+        Ok(bytes)
+    }
+}
+
+/// What is unpacked of damaged bytes may be an entry from elsewhere in the block: only one that follows the one before
+/// is left. What is no entry, whoever reads it finds out by its checksum.
+fn clear_doubtful(bytes: &mut [u8]) {
+    let (mut at, mut before) = (0, (0, 0));
+    while at < bytes.len() {
+        let (doubtful, length) = match next(&bytes[at..]) {
+            Next::Entry(Entry { position, time, .. }, length) => {
+                let doubtful = (position, time) < before;
+                before = before.max((position, time));
+                (doubtful, length)
+            }
+            Next::Other(length) | Next::Damage(length) => (false, length),
+            Next::More(_) => return,
+        };
+        if doubtful {
+            bytes[at..at + length].fill(0);
+        }
+        at += length.max(1);
     }
 }
 
@@ -148,9 +178,11 @@ fn next_block(file: &File, mut at: u64, size: u64) -> Option<(u64, Block)> {
         let wide = |from: usize| u64::from_le_bytes(std::array::from_fn(|i| header[from + i]));
         let short = |from: usize| u32::from_le_bytes(std::array::from_fn(|i| header[from + i]));
         let (total, at_data) = (wide(4), at + HEADER as u64);
-        let block =
+        let mut block =
             Block { offset: wide(12), length: short(20), packed: short(24), sum: short(28), at: at_data };
-        let fits = block.length as usize <= BLOCK && at_data + u64::from(block.packed) <= size;
+        let fits = block.length as usize <= LONGEST_BLOCK && block.packed as usize <= 2 * LONGEST_BLOCK;
+        // Of the last one the end may be cut off.
+        block.packed = block.packed.min(u32::try_from(size - at_data).unwrap_or(u32::MAX));
         if header.starts_with(&MARK) && fits && block.offset.checked_add(block.length.into()).is_some() {
             return Some((total, block));
         }

@@ -19,6 +19,10 @@ pub(super) const fn identify(_: &Here, _: Means, _: u32) -> Result<Identity, Dou
     Err(Doubt::Unsupported)
 }
 
+pub(super) const fn is_traced(_: u32) -> bool {
+    false
+}
+
 pub(super) const fn parent(_: u32) -> Option<u32> {
     None
 }

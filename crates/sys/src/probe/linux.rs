@@ -93,6 +93,13 @@ pub(super) fn identify(here: &Here, means: Means, pid: u32) -> Result<Identity, 
     }
 }
 
+pub(super) fn is_traced(pid: u32) -> bool {
+    let status = proc_is_ours().unwrap_or(false).then(|| fs::read_to_string(format!("/proc/{pid}/status")));
+    let tracer =
+        |text: String| Some(text.lines().find_map(|line| line.strip_prefix("TracerPid:"))?.trim() != "0");
+    status.and_then(Result::ok).and_then(tracer).unwrap_or(false)
+}
+
 pub(super) fn parent(pid: u32) -> Option<u32> {
     read_stat(pid).ok().map(|stat| stat.parent)
 }

@@ -100,7 +100,10 @@ impl Verb for Args {
                 What::Entry(entry, _) if entry.kind == Kind::Resize => {
                     parse_resize(entry.payload).into_iter().for_each(|size| commands.resize(size));
                 }
-                What::Begin(_) => commands.resize(step.screen.size()),
+                What::Begin(gaps) => {
+                    gaps.iter().for_each(|gap| front.output.warn(&gap.says(), None));
+                    commands.resize(step.screen.size());
+                }
                 What::Entry(..) | What::LetGo | What::CaughtUp => {}
             }
         }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 use abide_testkit::deadline::until;
-use abide_testkit::{Ending, Running, Terminal};
+use abide_testkit::{Ending, Ran, Running, Terminal};
 use rustix::process::Signal;
 
 use crate::common::{Life, World, agent, streamed};
@@ -133,4 +133,22 @@ fn a_session_is_reachable_after_its_user_has_logged_out() {
     again.type_in(b"and out\r");
     assert_eq!(again.reap(), Ending::Exited(5));
     assert_eq!(world.wait(&life.id).0, Some(5));
+}
+
+#[test]
+fn whatever_the_caller_does_with_the_ends_of_its_children_a_launch_is_a_launch() {
+    let world = World::new();
+    let ran = Ran::of(
+        &mut world.bash("trap '' CHLD; exec \"$0\" run --wait -- sh -c 'sh -c \"exit 3\"; exit $?'", &[]),
+    );
+    assert_eq!((ran.code(), ran.stdout.as_str()), (Some(3), ""), "{ran:?}");
+}
+
+#[test]
+fn a_home_that_is_named_from_here_is_the_same_for_a_program_that_is_elsewhere() {
+    let world = World::new();
+    let script = "cd \"$(dirname \"$ABIDE_HOME\")\"; unset ABIDE_HOME; exec \"$0\" --home ./here run --wait -- sh -c \
+                  'cd /; abide=$1; test -d \"$ABIDE_SESSION_DIR\" && \"$abide\" result set success; exit 17' sh \"$0\"";
+    let ran = Ran::of(&mut world.bash(script, &[]));
+    assert_eq!(ran.code(), Some(0), "the result was declared: {ran:?}");
 }

@@ -119,6 +119,8 @@ fn whatever_becomes_of_a_recording_afterwards_is_told_by_everybody() {
         let _ = fs::remove_file(&index);
         let logs = world.abide.run(&["logs", id]);
         assert!(logs.stdout.contains(says), "{name}: {logs:?}");
+        let marks = world.abide.run(&["marks", "--json", id]).json();
+        assert!(list(&marks, "warnings") > 0, "{name}: {marks}");
         let told = data(&world.abide.run(&["snapshot", "--json", id]));
         assert!(list(&told, "gaps") > 0, "{name}: {told}");
         assert_eq!(world.inspect(id)["recording"]["complete"], false, "{name}");

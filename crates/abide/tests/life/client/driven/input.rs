@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::Write;
 
+use abide_testkit::deadline::until;
+
 use super::{met, shell, type_line};
 use crate::common::{World, data};
 
@@ -174,6 +176,11 @@ fn a_terminal_has_its_new_size_when_a_resize_returns() {
     assert_eq!((&told["cols"], &told["rows"]), (&100.into(), &30.into()));
     let since = type_line(&world, &life, "stty size");
     met(&world, &["--text", "30 100", "--since", &since, &life.id]);
+    type_line(&world, &life, "exit");
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    let size = || ["cols", "rows"].map(|side| world.inspect(&life.id)["screen"][side].clone());
+    until("its host has gone", || world.inspect(&life.id)["processes"]["host"]["liveness"] != "alive");
+    assert_eq!(size(), [100, 30], "as it was in the end");
     let piped = world.observe(world.run(&["--no-tty"], &["hang"]));
     let ran = world.abide.run(&["resize", "--json", &piped.id, "100x30"]);
     assert_eq!((ran.code(), &ran.json()["error"]["code"]), (Some(5), &"no_terminal".into()), "{ran:?}");
