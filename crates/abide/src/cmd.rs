@@ -39,7 +39,7 @@ use abide_core::status::Column;
 use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use about::{completions, config, man, schema, version};
+use about::{completions, config, man, schema, skill, version};
 use drive::{batch, exec, keys, paste, resize, signal, type_text};
 use recorded::{diff, export, mark, marks, play, screenshot};
 
@@ -257,6 +257,7 @@ verbs! {
     "config" config Config,
     "completions" completions Completions,
     "man" man Man,
+    "skill" skill Skill,
     "schema" schema Schema,
     "version" version Version,
 }

@@ -395,13 +395,13 @@ impl Sessions {
         session.seen.program.is_alive() && program.is_some_and(|program| self.truth.is_traced(program))
     }
 
-    /// What the session's last host said of it; none if that one has said nothing, or may have had more to say.
+    /// What a host of the session said last of it, and whether that one still lives.
     #[must_use]
-    pub fn view(&self, session: &Session) -> Option<View> {
-        let lost = session.is_over() && !session.has_ended();
-        let hosted = session.evidence.helpers.hosted.as_ref().filter(|_| !lost)?;
+    pub fn view(&self, session: &Session) -> Option<(View, bool)> {
+        let hosted = session.evidence.helpers.hosted.as_ref().filter(|_| session.seen.host.is_alive());
         let view = self.home.as_ref()?.session(&session.id).ok()?.view()?;
-        (view.generation == hosted.body.generation).then_some(view)
+        let lives = hosted.is_some_and(|hosted| view.generation == hosted.body.generation);
+        Some((view, lives))
     }
 
     /// The home that holds a session that was found in it.

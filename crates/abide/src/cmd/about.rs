@@ -6,4 +6,5 @@ pub(super) mod config;
 pub(super) mod man;
 mod roff;
 pub(super) mod schema;
+pub(super) mod skill;
 pub(super) mod version;

@@ -375,21 +375,16 @@ impl<'a> AgentView<'a> {
 }
 
 impl ScreenView {
-    fn new(session: &Session, view: Option<View>) -> Self {
+    fn new(session: &Session, view: Option<(View, bool)>) -> Self {
         let launched = session.evidence.beginning.launched.as_ref().and_then(|told| told.body.size);
-        let said = view.as_ref().map(|view| view.size);
-        // What it was at the launch it may not be any more, once there was a host to change it.
-        let at_launch = launched.filter(|_| session.evidence.helpers.hosted.is_none());
         // A program on pipes has no size, whatever its host makes of its output.
-        let size = launched.and(said.or(at_launch));
+        let size = launched.map(|at_launch| view.as_ref().map_or(at_launch, |(view, _)| view.size));
+        let title = view.filter(|(_, lives)| *lives).map(|(view, _)| view.title);
         Self {
             cols: size.map(|size| size.cols),
             rows: size.map(|size| size.rows),
             source: if session.has_answering_host() { "live" } else { "replay" },
-            title: view
-                .filter(|_| session.seen.host.is_alive())
-                .map(|view| view.title)
-                .filter(|title| !title.is_empty()),
+            title: title.filter(|title| !title.is_empty()),
         }
     }
 }

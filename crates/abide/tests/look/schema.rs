@@ -71,6 +71,7 @@ const ASKED: &[&str] = &[
     "completions -- stop --gr",
     "completions -- run --cwd x",
     "man run",
+    "skill",
     "man nothing",
     "schema",
     "run --wait --name said -- echo hello",

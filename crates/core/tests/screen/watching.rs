@@ -136,12 +136,12 @@ fn what_another_page_covers_is_seen_when_that_is_left() {
 fn a_wide_character_that_found_no_room_leaves_no_blank_in_its_line_whatever_the_colour() {
     for colour in ["", "\x1b[44m"] {
         let mut screen = watched(10, 3);
-        feed(&mut screen, &format!("{colour}123456789\u{4e16}\u{754c} and\x1b[m\r\n"));
+        feed(&mut screen, format!("{colour}123456789\u{4e16}\u{754c} and\x1b[m\r\n"));
         screen.note(1);
         assert_eq!(texts(&mut screen), ["123456789\u{4e16}\u{754c} and"]);
         let view = screen.view();
         assert_eq!((view.row_part(0).as_str(), view.is_wrapped(0)), ("123456789", true), "{colour:?}");
-        feed(&mut screen, &format!("{colour}ab        cd\x1b[m"));
+        feed(&mut screen, format!("{colour}ab        cd\x1b[m"));
         assert_eq!(screen.view().row_part(2), "cd");
     }
 }

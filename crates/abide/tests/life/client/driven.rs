@@ -3,6 +3,7 @@
 mod batches;
 mod conditions;
 mod input;
+mod skill;
 
 use serde_json::Value;
 
