@@ -112,7 +112,7 @@ impl<'a> Driver<'a> {
             let ToClient::Snapshot { position, frozen } = message else { return None };
             Some((*position, frozen.clone()))
         })?;
-        let screen = Screen::thaw(&frozen).ok_or_else(|| self.unresponsive())?;
+        let screen = Screen::thaw(&frozen).ok_or_else(|| self.other_version())?;
         Ok((screen, position))
     }
 
@@ -313,6 +313,17 @@ impl<'a> Driver<'a> {
 
     pub(super) fn failed(&self, error: &io::Error) -> Failure {
         failed(&self.session, error)
+    }
+
+    fn other_version(&self) -> Failure {
+        let id = &self.session.id;
+        Failure::new(
+            Code::Outdated,
+            format!("the host of session {id} is of another version, and says what is shown in another way"),
+        )
+        .hint(format!("`abide upgrade {id}` makes it go on as this version"))
+        .about(id.as_str())
+        .in_status(self.session.verdict.status)
     }
 
     fn unresponsive(&self) -> Failure {
