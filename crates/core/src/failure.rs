@@ -1,9 +1,13 @@
 //! Errors: a code for programs, a message and a hint for people. The code gives the exit code.
 //! Nobody but `main` turns a failure into an exit.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::ErrorKind;
 
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::frame::{body_from_line, body_to_line};
 use crate::status::{Column, Status};
 
 macro_rules! kinds {
@@ -64,6 +68,13 @@ macro_rules! codes {
                 }
             }
 
+            /// The code of this name.
+            #[must_use]
+            pub fn parse(name: &str) -> Option<Self> {
+                let columns = Column::ALL.iter().map(|column| Self::Column(*column));
+                Self::ALL.iter().copied().chain(columns).find(|code| code.name() == name)
+            }
+
             #[must_use]
             pub const fn kind(self) -> Kind {
                 match self {
@@ -96,6 +107,7 @@ codes! {
     NoShell       "no_shell"        Refused,
     Interrupted   "interrupted"     Refused,
     Outdated      "outdated"        Refused,
+    ReadOnly      "read_only"       Refused,
     NoAnswer      "no_answer"       NoAnswer,
     Unresponsive  "unresponsive"    NoAnswer,
     TimedOut      "timed_out"       TimedOut,
@@ -125,6 +137,37 @@ impl Failure {
         Self::new(code, format!("cannot {act} {object}: {error}")).hint(way_out(error))
     }
 
+    /// As a host sends it.
+    #[must_use]
+    pub fn to_line(&self) -> Vec<u8> {
+        let Self { code, message, hint, session, status } = self;
+        let said = Said {
+            code: code.name().into(),
+            message: message.into(),
+            hint: hint.as_deref().map(Into::into),
+            session: session.as_deref().map(Into::into),
+            status: status.map(|status| status.name().into()),
+        };
+        body_to_line(&said).unwrap_or_default()
+    }
+
+    /// As a host sent it; a host before version 2 says code and message only.
+    #[must_use]
+    pub fn from_line(line: &[u8]) -> Option<Self> {
+        if let Some((code, message)) = std::str::from_utf8(line).ok()?.split_once('\n') {
+            return Some(Self::new(Code::parse(code).unwrap_or(Code::Internal), message));
+        }
+        let said: Said<'_> = body_from_line(line).ok()?;
+        let named = |name: Cow<'_, str>| Status::ALL.iter().copied().find(|status| status.name() == name);
+        Some(Self {
+            code: Code::parse(&said.code).unwrap_or(Code::Internal),
+            message: said.message.into_owned(),
+            hint: said.hint.map(Cow::into_owned),
+            session: said.session.map(Cow::into_owned),
+            status: said.status.and_then(named),
+        })
+    }
+
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -142,6 +185,16 @@ impl Failure {
         self.status = Some(status);
         self
     }
+}
+
+/// A refusal on its way from a host.
+#[derive(Serialize, Deserialize)]
+struct Said<'a> {
+    code: Cow<'a, str>,
+    message: Cow<'a, str>,
+    hint: Option<Cow<'a, str>>,
+    session: Option<Cow<'a, str>>,
+    status: Option<Cow<'a, str>>,
 }
 
 /// What helps against an error of the system, where whoever met it knows nothing better.
@@ -194,6 +247,21 @@ pub fn admit(session: &str, status: Status, column: Column) -> Result<(), Failur
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_of_every_code_and_status_comes_over_the_wire_with_all_its_fields() {
+        let columns = Column::ALL.iter().map(|column| Code::Column(*column));
+        for code in Code::ALL.iter().copied().chain(columns) {
+            let bare = Failure::new(code, "it is \"so\"\u{1b}");
+            assert_eq!(Failure::from_line(&bare.to_line()), Some(bare.clone()));
+            for status in Status::ALL {
+                let full = bare.clone().hint("do this").about("k3v9q2zr").in_status(*status);
+                assert_eq!(Failure::from_line(&full.to_line()), Some(full));
+            }
+        }
+        assert_eq!(Failure::from_line(b"busy\nno"), Some(Failure::new(Code::Busy, "no")), "an older host");
+        assert_eq!(Failure::from_line(b"{"), None);
+    }
 
     #[test]
     fn every_error_of_the_system_has_a_way_out_that_fits_it() {

@@ -2,6 +2,7 @@
 //! works with a new host and the reverse; a message of an unknown kind is passed over.
 
 use crate::evidence::Size;
+use crate::failure::Failure;
 
 /// The version of these messages.
 pub const VERSION: u8 = 3;
@@ -170,11 +171,8 @@ pub enum ToClient {
     },
     /// The program's end is on record.
     Ended,
-    /// The host does not do this: code and message.
-    Refused {
-        code: String,
-        message: String,
-    },
+    /// The host does not do this.
+    Refused(Failure),
 }
 
 /// A message that can be sent.
@@ -362,7 +360,7 @@ impl Message for ToClient {
             Self::Marked { position, name } => (b'm', join(&[*position], name.as_bytes())),
             Self::Exec { over, nonce } => (b'q', [&[u8::from(*over)], nonce.as_bytes()].concat()),
             Self::Ended => (b'e', Vec::new()),
-            Self::Refused { code, message } => (b'x', format!("{code}\n{message}").into_bytes()),
+            Self::Refused(failure) => (b'x', failure.to_line()),
         }
     }
 
@@ -392,10 +390,7 @@ impl Message for ToClient {
                 Self::Exec { over: *over != 0, nonce: String::from_utf8(nonce.to_vec()).ok()? }
             }
             b'e' => Self::Ended,
-            b'x' => {
-                let (code, message) = std::str::from_utf8(body).ok()?.split_once('\n')?;
-                Self::Refused { code: code.to_owned(), message: message.to_owned() }
-            }
+            b'x' => Self::Refused(Failure::from_line(body)?),
             _ => return None,
         })
     }
@@ -485,7 +480,7 @@ mod tests {
             ToClient::Marked { position: 9, name: "here".into() },
             ToClient::Exec { over: true, nonce: "k3v9".into() },
             ToClient::Ended,
-            ToClient::Refused { code: "busy".into(), message: "no".into() },
+            ToClient::Refused(Failure::new(crate::failure::Code::Busy, "no").hint("wait").about("k3v9q2zr")),
         ]);
     }
 

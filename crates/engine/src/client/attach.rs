@@ -83,6 +83,7 @@ pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attachi
     let (client, heard) = match found {
         Ok(Found::Host(client, heard)) => (client, heard),
         Ok(Found::Signal(number)) => return Ok(Left::Signalled(number)),
+        Ok(Found::Refused(refusal)) => return nobody(refused(session, refusal)),
         Ok(Found::Nobody) => return nobody(unresponsive(truth, session)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
             return nobody(unresponsive(truth, session));
@@ -123,8 +124,14 @@ fn last_screen(truth: &Truth, home: &Home, session: &Session) -> Option<Screen> 
 enum Found {
     /// It let us in, and said this.
     Host(Client, Vec<ToClient>),
+    Refused(Failure),
     Nobody,
     Signal(i32),
+}
+
+/// What a host refused, about this session.
+pub(super) fn refused(session: &Session, refusal: Failure) -> Failure {
+    refusal.about(session.id.as_str()).in_status(session.verdict.status)
 }
 
 fn await_host(mut client: Client, signals: &Signals, ended: &File) -> io::Result<Found> {
@@ -150,9 +157,12 @@ fn await_host(mut client: Client, signals: &Signals, ended: &File) -> io::Result
         }
         match client.hear() {
             Ok(more) => {
-                let is_refusal = |said: &&ToClient| matches!(said, ToClient::Refused { .. });
-                if let Some(ToClient::Refused { message, .. }) = more.iter().find(is_refusal) {
-                    return Err(io::Error::other(message.clone()));
+                let refusal = more.iter().find_map(|said| {
+                    let ToClient::Refused(refusal) = said else { return None };
+                    Some(refusal.clone())
+                });
+                if let Some(refusal) = refusal {
+                    return Ok(Found::Refused(refusal));
                 }
                 heard.extend(more);
             }
@@ -300,7 +310,7 @@ impl Attached {
                 | ToClient::Snapshot { .. }
                 | ToClient::Marked { .. }
                 | ToClient::Exec { .. }
-                | ToClient::Refused { .. } => {}
+                | ToClient::Refused(_) => {}
             }
         }
         self.terminal.show(Pane::refreshed);

@@ -83,8 +83,8 @@ impl<'a> Driver<'a> {
     ) -> Result<T, Failure> {
         let deadline = clock::now().boot.saturating_add(ANSWER_MS);
         let mut wanted = |message: &ToClient| {
-            if let ToClient::Refused { message, .. } = message {
-                return Some(Err(message.clone()));
+            if let ToClient::Refused(refusal) = message {
+                return Some(Err(refusal.clone()));
             }
             answer(message).map(Ok)
         };
@@ -92,7 +92,7 @@ impl<'a> Driver<'a> {
         loop {
             match asked.and_then(|()| self.client.hear_until(deadline, &mut wanted)) {
                 Ok(Some(Ok(answer))) => return Ok(answer),
-                Ok(Some(Err(message))) => return Err(self.refused(&message)),
+                Ok(Some(Err(refusal))) => return Err(self.refused(refusal)),
                 Ok(None) => return Err(self.unresponsive()),
                 // The next host answers.
                 Err(_) => {
@@ -332,12 +332,8 @@ impl<'a> Driver<'a> {
         refused.err().unwrap_or_else(|| attach::unresponsive(self.truth, &self.session))
     }
 
-    pub(super) fn refused(&self, message: &str) -> Failure {
-        let id = self.session.id.as_str();
-        Failure::new(Code::Busy, format!("the host of session {id} refused: {message}"))
-            .hint("try again when fewer clients are connected")
-            .about(id)
-            .in_status(self.session.verdict.status)
+    pub(super) fn refused(&self, refusal: Failure) -> Failure {
+        attach::refused(&self.session, refusal)
     }
 
     fn unpressable(&self, name: &str, why: &str) -> Failure {

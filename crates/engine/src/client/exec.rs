@@ -217,7 +217,7 @@ impl Driver<'_> {
         let deadline = clock::now().boot.saturating_add(ANSWER_MS);
         while self.client().unconfirmed() > 0 {
             let mut refused = |message: &ToClient| match message {
-                ToClient::Refused { code, message } => Some(Some((code.clone(), message.clone()))),
+                ToClient::Refused(refusal) => Some(Some(refusal.clone())),
                 ToClient::Applied { .. } => Some(None),
                 ToClient::Welcome { .. }
                 | ToClient::Stage { .. }
@@ -229,7 +229,7 @@ impl Driver<'_> {
                 | ToClient::Ended => None,
             };
             match self.client_mut().hear_until(deadline, &mut refused) {
-                Ok(Some(Some((code, message)))) => return Err(self.exec_refused(&code, &message)),
+                Ok(Some(Some(refusal))) => return Err(self.refused(refusal)),
                 Ok(Some(None)) => {}
                 Ok(None) => {
                     self.client_mut().give_up();
@@ -344,18 +344,6 @@ impl Driver<'_> {
         .hint(format!("`abide why {id}` shows the proof"))
         .about(id)
         .in_status(now.verdict.status)
-    }
-
-    fn exec_refused(&self, code: &str, message: &str) -> Failure {
-        let id = &self.session().id;
-        match code {
-            "busy" if message.contains("exec") => self.refusal(
-                Code::Busy,
-                message,
-                &format!("try again when it is over; `abide snapshot {id}` shows what it does"),
-            ),
-            _ => self.refused(message),
-        }
     }
 
     fn no_shell(&self, why: &str) -> Failure {

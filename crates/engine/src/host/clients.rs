@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::Size;
+use abide_core::failure::{Code, Failure};
 use abide_core::keys;
 use abide_core::passage::Passed;
 use abide_core::wire::{
@@ -142,8 +143,9 @@ impl Clients {
         while let Some(socket) = sock::accept(listener)? {
             if self.all.len() == CLIENTS {
                 let message = format!("{CLIENTS} clients are connected, and no more are served");
-                let refused = ToClient::Refused { code: "busy".to_owned(), message };
-                let _ = sock::put(&socket, &refused.to_stream());
+                let refused =
+                    Failure::new(Code::Busy, message).hint("try again when fewer clients are connected");
+                let _ = sock::put(&socket, &ToClient::Refused(refused).to_stream());
                 continue;
             }
             self.next += 1;
@@ -302,9 +304,9 @@ impl Clients {
     }
 
     /// Says that this is not done.
-    pub(super) fn refuse(&mut self, number: usize, code: &str, message: &str) {
+    pub(super) fn refuse(&mut self, number: usize, refusal: Failure) {
         if let Some(client) = self.all.iter_mut().find(|client| client.number == number) {
-            client.send(&ToClient::Refused { code: code.to_owned(), message: message.to_owned() });
+            client.send(&ToClient::Refused(refusal));
         }
     }
 
@@ -377,8 +379,9 @@ impl Client {
             ToHostFromClient::Input { .. } | ToHostFromClient::Resize(_) | ToHostFromClient::Exec { .. }
                 if read_only =>
             {
-                let message = "this client is attached read-only".to_owned();
-                self.send(&ToClient::Refused { code: "read_only".to_owned(), message });
+                let refusal = Failure::new(Code::ReadOnly, "this client is attached read-only")
+                    .hint("attach without --read-only to type");
+                self.send(&ToClient::Refused(refusal));
             }
             ToHostFromClient::Input { seq, bytes } => self.defer(Typing::Input { seq, bytes }),
             ToHostFromClient::Exec { seen, tagged } => self.defer(Typing::Exec { seen, tagged }),

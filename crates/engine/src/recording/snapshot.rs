@@ -122,7 +122,7 @@ fn answer(dir: SessionDir) -> Option<(u64, Vec<u8>)> {
             | ToClient::Marked { .. }
             | ToClient::Exec { .. }
             | ToClient::Ended
-            | ToClient::Refused { .. } => None,
+            | ToClient::Refused(_) => None,
         });
         if answer.is_some() {
             return answer;
