@@ -183,7 +183,7 @@ pub(super) fn unresponsive(truth: &Truth, session: &Session) -> Failure {
     Failure::new(Code::Unresponsive, format!("the host of session {id}{why} does not answer"))
         .hint(format!(
             "the program goes on: `abide logs {id}` and `abide snapshot {id}` do without the host; once it is \
-             continued or killed, attach again"
+             continued or killed, try again"
         ))
         .about(id)
         .in_status(session.verdict.status)

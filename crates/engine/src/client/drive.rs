@@ -61,6 +61,12 @@ impl<'a> Driver<'a> {
     fn new(truth: &'a Truth, home: &'a Home, session: &Session) -> Result<Self, Failure> {
         let id = &session.id;
         admit(id.as_str(), session.verdict.status, Column::Commandable)?;
+        if !session.has_terminal() {
+            return Err(Failure::new(Code::NoTerminal, format!("session {id} has no terminal, only pipes"))
+                .hint("run the program without --no-tty")
+                .about(id.as_str())
+                .in_status(session.verdict.status));
+        }
         let open = || home.session(id).map_err(|untrusted| io::Error::other(untrusted.says()));
         let opened = open().and_then(|dir| dir.waiting()).and_then(|ended| Ok((ended, open()?)));
         let failed = |e: &io::Error| failed(session, e);
@@ -157,12 +163,6 @@ impl<'a> Driver<'a> {
     /// If there is no terminal, or it does not get it in time.
     pub fn resize(&mut self, size: Size) -> Result<(), Failure> {
         let id = &self.session.id;
-        if !self.session.has_terminal() {
-            return Err(Failure::new(Code::NoTerminal, format!("session {id} has no terminal, only pipes"))
-                .hint("run the program without --no-tty")
-                .about(id.as_str())
-                .in_status(self.session.verdict.status));
-        }
         let failed = |e: io::Error| failed(&self.session, &e);
         let dir = self.home.session(id).map_err(|untrusted| failed(io::Error::other(untrusted.says())))?;
         // Who looks on is told of every size, this one orders one.

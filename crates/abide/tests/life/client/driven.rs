@@ -3,6 +3,7 @@
 mod batches;
 mod conditions;
 mod input;
+mod refusals;
 mod skill;
 
 use serde_json::Value;
