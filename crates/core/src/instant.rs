@@ -14,6 +14,9 @@ pub struct Instant {
     pub micros: u64,
     /// The same on the wall clock, in ms.
     pub wall: i64,
+    /// In the middle of its entry, some of whose output came later. Only then its position names it and nothing else: behind
+    /// an entry others than output may follow at the same position, and only the entry's number does.
+    pub within: bool,
 }
 
 /// How an instant is named.

@@ -23,8 +23,9 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "A line must hold every word, in any order and case, within longer words too; words in double quotes \
-    are one phrase. Each distinct line of a session is one hit, at the first instant at which it was to be seen, where `abide snapshot` \
-    shows it; lines \
+    are one phrase. Each distinct line of a session is one hit, at the first instant at which it was to be seen. That \
+    instant stands behind the time, in JSON as `open`, and `abide snapshot` shows the screen: the entry behind which the \
+    line was there (entry:123), or the position at which it was (seq:4096) if it was gone again by then. Lines \
     that a program drew over each other and that differ in numbers and signs alone are one hit too, unless --all is \
     given. What is new in recordings is taken into an index first, which is only a cache; what was typed at a password \
     prompt is in no recording."

@@ -65,20 +65,26 @@ struct HitView {
     places: Vec<Range<usize>>,
 }
 
-/// An instant of a recording, as `snapshot --at` takes it.
+/// An instant of a recording.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Instant")]
 struct InstantView {
     at: Time,
-    /// How many bytes of output there were: `--at seq:N`.
+    /// How many bytes of output there were.
     seq: u64,
-    /// How many entries the recording had: `--at #N`.
+    /// How many entries the recording had, this one included.
     entry: u64,
+    /// What shows it, given to `snapshot --at`: the entry behind which the line stood (`entry:N`), or, if it was gone again
+    /// by then, the position at which it was there (`seq:N`).
+    open: String,
 }
 
 impl InstantView {
-    const fn new(instant: Instant) -> Self {
-        Self { at: Time(instant.wall), seq: instant.position, entry: instant.entry }
+    fn new(instant: Instant) -> Self {
+        // In a shell, what follows a # is a remark.
+        let Instant { entry, position: seq, wall, within, .. } = instant;
+        let open = if within { format!("seq:{seq}") } else { format!("entry:{entry}") };
+        Self { at: Time(wall), seq, entry, open }
     }
 }
 
@@ -128,8 +134,8 @@ impl FoundView {
             return Some("nothing found".to_owned());
         };
         let more = if self.more { "there may be more, `--limit 0` shows all; " } else { "" };
-        let (seq, session) = (hit.first.seq, &hit.session);
-        Some(format!("{more}`abide snapshot --at seq:{seq} {session}` shows the screen of the first"))
+        let (open, session) = (&hit.first.open, &hit.session);
+        Some(format!("{more}`abide snapshot --at {open} {session}` shows the screen of the first"))
     }
 }
 
@@ -140,7 +146,7 @@ pub(crate) fn put(page: &mut Page, found: &FoundView) {
         if let Some(name) = &hit.name {
             page.plain(" ").plain(name);
         }
-        page.put(Tone::Faint, &format!("  {}  seq:{}", hit.first.at.local(), hit.first.seq));
+        page.put(Tone::Faint, &format!("  {}  {}", hit.first.at.local(), hit.first.open));
         if hit.lines > 1 {
             page.put(Tone::Faint, &format!("  {} alike", hit.lines));
         }

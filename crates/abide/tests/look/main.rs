@@ -5,6 +5,7 @@ mod config;
 mod damage;
 mod exports;
 mod golden;
+mod hits;
 mod manual;
 mod places;
 mod recorded;

@@ -16,27 +16,26 @@ use serde_json::Value;
 use crate::common::{Stage, data, word};
 
 /// A session that is over, with a recording.
-fn recorded(stage: &Stage, id: &str, tape: &Tape) -> Scene {
+pub(crate) fn recorded(stage: &Stage, id: &str, tape: &Tape) -> Scene {
     let scene = stage.over(id).ended(How::Exited { code: 0 });
     tape.put(scene.dir());
     scene
 }
 
-fn hits(stage: &Stage, args: &[&str]) -> Vec<Value> {
+pub(crate) fn hits(stage: &Stage, args: &[&str]) -> Vec<Value> {
     let found = data(stage.abide.json(&[&["search"], args].concat()));
     found["hits"].as_array().expect("hits").clone()
 }
 
 /// The lines that are found, each with its session.
-fn found(stage: &Stage, args: &[&str]) -> Vec<String> {
+pub(crate) fn found(stage: &Stage, args: &[&str]) -> Vec<String> {
     let line = |hit: &Value| format!("{} {}", word(&hit["session"]), word(&hit["line"]));
     hits(stage, args).iter().map(line).collect()
 }
 
 /// Whether the screen of a hit, opened as the hint says, shows its line.
-fn is_shown(stage: &Stage, hit: &Value) -> bool {
-    let at = format!("seq:{}", hit["seq"]);
-    let screen = stage.text(&["snapshot", "--at", &at, &word(&hit["session"])]);
+pub(crate) fn is_shown(stage: &Stage, hit: &Value) -> bool {
+    let screen = stage.text(&["snapshot", "--at", &word(&hit["open"]), &word(&hit["session"])]);
     // A blank before a line is wrapped is none at the end of a row.
     let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     letters(&screen).contains(&letters(&word(&hit["line"])))

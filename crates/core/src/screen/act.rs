@@ -20,17 +20,19 @@ use super::term::Term;
 
 impl Actor for Term {
     #[inline]
-    fn ascii(&mut self, text: &[u8]) {
-        self.print_ascii(text);
+    fn ascii(&mut self, text: &[u8], end: usize) {
+        self.print_ascii(text, end);
     }
 
     #[inline]
-    fn character(&mut self, ch: char) {
+    fn character(&mut self, ch: char, end: usize) {
+        self.out.obey(end);
         self.print(ch);
     }
 
     #[inline]
     fn control(&mut self, byte: u8, end: usize) {
+        self.out.obey(end);
         self.last.end = None;
         match byte {
             0x07 => self.tell(end, Told::Bell),
@@ -57,6 +59,7 @@ impl Actor for Term {
     }
 
     fn escape(&mut self, before: &[u8], last: u8, end: usize) {
+        self.out.obey(end);
         self.last.end = None;
         match (before, last) {
             (b"", b'7') => self.save_cursor(),
@@ -93,6 +96,7 @@ impl Actor for Term {
 
     #[inline]
     fn csi(&mut self, params: &Params, last: u8, end: usize) {
+        self.out.obey(end);
         self.last.end = None;
         self.control_sequence(params, last, end);
     }

@@ -100,7 +100,7 @@ impl Screen {
             extra: None,
             last: take_last(&mut reader)?,
             hold: take_hold(&mut reader, size)?,
-            out: Outbox { fed, now, notices: Vec::new() },
+            out: Outbox { fed, now, ..Outbox::default() },
             watch: None,
         };
         term.refresh_extra();

@@ -19,8 +19,8 @@ const ESC: u8 = 0x1B;
 
 /// What is done with the pieces. `end` is how many bytes of this feed lie before the end of the piece.
 pub(crate) trait Actor {
-    fn ascii(&mut self, text: &[u8]);
-    fn character(&mut self, ch: char);
+    fn ascii(&mut self, text: &[u8], end: usize);
+    fn character(&mut self, ch: char, end: usize);
     fn control(&mut self, byte: u8, end: usize);
     /// `before` holds the bytes between ESC and the last one.
     fn escape(&mut self, before: &[u8], last: u8, end: usize);
@@ -83,7 +83,7 @@ impl Parser {
     fn text(&mut self, bytes: &[u8], at: usize, actor: &mut impl Actor) -> usize {
         let run = printable(&bytes[at..]);
         if run > 0 {
-            actor.ascii(&bytes[at..at + run]);
+            actor.ascii(&bytes[at..at + run], at + run);
             return at + run;
         }
         match bytes[at] {
@@ -95,11 +95,11 @@ impl Parser {
             0x20..=0x7F => at + 1,
             0x80.. => match decode(&bytes[at..]) {
                 Decoded::Character(ch, len) => {
-                    actor.character(ch);
+                    actor.character(ch, at + len);
                     at + len
                 }
                 Decoded::Invalid(len) => {
-                    actor.character(char::REPLACEMENT_CHARACTER);
+                    actor.character(char::REPLACEMENT_CHARACTER, at + len);
                     at + len
                 }
                 Decoded::Unfinished => {
@@ -164,7 +164,7 @@ impl Parser {
         };
         let again = self.held.len() - len;
         self.held.clear();
-        actor.character(ch);
+        actor.character(ch, end - again);
         end - again
     }
 

@@ -54,6 +54,11 @@ impl Hold {
     pub(crate) const fn ends(&self) -> u64 {
         self.since.saturating_add(HOLD_TIME)
     }
+
+    /// The stream's length at which it began.
+    pub(crate) const fn began(&self) -> u64 {
+        self.until.saturating_sub(HOLD_LIMIT)
+    }
 }
 
 /// What leaves the terminal, and where the stream stands.
@@ -64,6 +69,21 @@ pub(crate) struct Outbox {
     /// How late it is, in microseconds.
     pub now: u64,
     pub notices: Vec<Notice>,
+    /// How many bytes of this feed came before the last one of what is being obeyed.
+    pub before: usize,
+}
+
+impl Outbox {
+    /// What is obeyed now ends behind so many bytes of this feed.
+    #[inline]
+    pub(crate) const fn obey(&mut self, end: usize) {
+        self.before = end.saturating_sub(1);
+    }
+
+    /// How many bytes came before the last one of what is being obeyed: with no more than these nothing of it was done.
+    pub(crate) const fn undone(&self) -> u64 {
+        self.fed + self.before as u64
+    }
 }
 
 /// What was printed last.
@@ -213,7 +233,7 @@ impl Term {
 
     /// Moves a region's text up; what leaves the main screen goes to the history.
     pub(crate) fn scroll_up(&mut self, region: Region, count: usize) {
-        self.leave(region.top, count.min(region.height()));
+        self.leave(region, region.top, count.min(region.height()));
         let blank = self.blank();
         let pages = &mut self.pages;
         if pages.alternate {
@@ -226,7 +246,7 @@ impl Term {
     /// Moves a region's text down.
     pub(crate) fn scroll_down(&mut self, region: Region, count: usize) {
         let count = count.min(region.height());
-        self.leave(region.bottom + 1 - count, count);
+        self.leave(region, region.bottom + 1 - count, count);
         let blank = self.blank();
         self.pages.grid_mut().scroll_down(region, count, blank);
     }
@@ -310,6 +330,7 @@ impl Term {
         if !on {
             self.hold = None;
         } else if self.hold.as_ref().is_none_or(|hold| hold.until <= now) {
+            self.hold_back();
             self.hold = Some(Box::new(Hold {
                 grid: self.pages.grid().clone(),
                 cursor: self.cursor,

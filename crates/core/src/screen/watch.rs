@@ -5,10 +5,8 @@ use std::collections::VecDeque;
 
 use super::Screen;
 use super::grid::row::Row;
+use super::grid::{Grid, Region};
 use super::term::{Pages, Term};
-
-/// A line that goes on for longer is given in pieces, each of which begins with the last row of the one before.
-const LONGEST_LINE: usize = 8 * 1024;
 
 /// What a watcher knows of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,6 +20,8 @@ pub(crate) struct News {
 impl News {
     /// Changed, and not noted yet.
     const FRESH: u32 = u32::MAX;
+    /// Changed before the synchronized update that is under way and not since, and not noted yet.
+    const HELD: u32 = u32::MAX - 1;
 
     /// The row has changed.
     #[inline]
@@ -43,6 +43,8 @@ pub struct Sighted {
     pub text: Vec<u8>,
     /// What the watcher called the line that was here when it last looked; 0 for none.
     pub line: u32,
+    /// Of one that left the screen: where in the stream all of it was last to be seen, if it was to be seen at all.
+    pub left: Option<u64>,
     since: u32,
 }
 
@@ -50,7 +52,7 @@ impl Sighted {
     /// The number of the note since which all of it is to be seen; none if that is yet to be noted.
     #[must_use]
     pub const fn since(&self) -> Option<u32> {
-        if self.since == News::FRESH { None } else { Some(self.since) }
+        if self.since >= News::HELD { None } else { Some(self.since) }
     }
 
     fn add(&mut self, row: &Row, cols: usize) {
@@ -79,35 +81,37 @@ impl Sighted {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watch {
     gone: Vec<Sighted>,
-    /// The rows that left the main page and go on in the one that is at its top now.
-    above: Sighted,
+    /// The row that left last went on in the next one, and the line of both never stood whole on the screen.
+    endless: bool,
 }
 
 impl Watch {
-    fn leave(&mut self, row: &Row, cols: usize) {
-        self.above.add(row, cols);
-        if row.wrapped && self.above.text.len() < LONGEST_LINE {
-            return;
+    /// The line of a row that is about to leave, as it stands, if it is news; no line goes on behind the last row. One that
+    /// is longer than the screen is given in pieces, each of which begins with the last row of the one before.
+    fn leave(&mut self, grid: &mut Grid, row: usize, last: usize) -> Option<Sighted> {
+        let cols = grid.cols();
+        let rows = grid.rows_mut();
+        let end = row + 1 + rows.range(row..last).take_while(|row| row.wrapped).count();
+        let (goes_on, whole) = (rows[row].wrapped, !rows[end - 1].wrapped && !self.endless);
+        self.endless = goes_on && !whole;
+        let start =
+            if whole { row - rows.range(..row).rev().take_while(|row| row.wrapped).count() } else { row };
+        let telling = if whole { end } else { end.min(row + 2) };
+        if rows.range(start..telling).all(|row| row.news.since == 0) {
+            return None;
         }
-        let line = std::mem::take(&mut self.above);
-        if row.wrapped {
-            self.above.add(row, cols);
-            self.above.since = 0;
-        }
-        if line.is_new() {
-            self.gone.push(line);
-        }
+        let mut line = Sighted::default();
+        rows.range(start..end).for_each(|row| line.add(row, cols));
+        rows.range_mut(start..end).for_each(|row| row.news = News::default());
+        Some(line).filter(Sighted::is_new)
     }
 }
 
 impl Term {
     /// To be called before rows are wrapped anew. Whatever has not been looked at is told of again by `rewrapped`.
     pub(crate) fn rewraps(&mut self) -> bool {
-        let Some(watch) = &mut self.watch else { return false };
-        let above = std::mem::take(&mut watch.above);
-        watch.gone.extend(Some(above).filter(Sighted::is_new));
         let Pages { main, alt, .. } = &self.pages;
-        main.rows().iter().chain(alt.rows()).any(|row| row.news.since > 0)
+        self.watch.is_some() && main.rows().iter().chain(alt.rows()).any(|row| row.news.since > 0)
     }
 
     /// To be called when rows were wrapped anew of which some had not been looked at.
@@ -116,14 +120,28 @@ impl Term {
         main.rows_mut().iter_mut().chain(alt.rows_mut()).for_each(|row| row.news.tell());
     }
 
-    /// To be called before so many rows leave the screen, from this one on.
+    /// To be called before so many rows leave a region of the screen, from this one on.
     #[inline]
-    pub(crate) fn leave(&mut self, first: usize, count: usize) {
-        if let Some(watch) = &mut self.watch {
-            let grid = self.pages.grid();
-            for row in grid.rows().range(first..first + count) {
-                watch.leave(row, grid.cols());
-            }
+    pub(crate) fn leave(&mut self, region: Region, first: usize, count: usize) {
+        let Some(watch) = &mut self.watch else { return };
+        let grid = self.pages.grid_mut();
+        for row in first..first + count {
+            let Some(mut line) = watch.leave(grid, row, region.bottom) else { continue };
+            line.left = match &self.hold {
+                None => Some(self.out.undone()),
+                Some(hold) => (line.since == News::HELD).then(|| hold.began()),
+            };
+            watch.gone.push(line);
+        }
+    }
+
+    /// To be called before a synchronized update begins: what is to be seen now stays so.
+    pub(crate) fn hold_back(&mut self) {
+        if self.watch.is_some() {
+            let rows = self.pages.grid_mut().rows_mut();
+            rows.iter_mut()
+                .filter(|row| row.news.since == News::FRESH)
+                .for_each(|row| row.news.since = News::HELD);
         }
     }
 }
@@ -133,7 +151,7 @@ impl Screen {
     /// taken for looked at; `name` says what each line of it is called.
     pub fn watch(&mut self, name: &mut impl FnMut(&[u8]) -> u32) {
         self.term.watch = Some(Box::default());
-        let (rows, _) = self.seen_rows();
+        let rows = self.seen_rows();
         rows.iter_mut().for_each(|row| row.news.tell());
         self.note(1);
         self.look(&mut |line| name(&line.text));
@@ -152,34 +170,33 @@ impl Screen {
     /// What has changed and is to be seen now is to be seen since this note. Notes are numbered from 1 on, and from 1
     /// on again after a look.
     pub fn note(&mut self, number: u32) {
-        let (rows, _) = self.seen_rows();
-        for row in rows.iter_mut().filter(|row| row.news.since == News::FRESH) {
-            row.news.since = number;
-        }
+        let Term { pages, hold, .. } = &mut self.term;
+        let (seen, behind) = match hold {
+            Some(hold) if hold.alternate => (&mut hold.grid, Some(&mut pages.alt)),
+            Some(hold) => (&mut hold.grid, Some(&mut pages.main)),
+            None => (pages.grid_mut(), None),
+        };
+        let seen = seen.rows_mut().iter_mut().filter(|row| row.news.since >= News::HELD);
+        seen.for_each(|row| row.news.since = number);
+        let behind = behind.into_iter().flat_map(|grid| grid.rows_mut().iter_mut());
+        behind.filter(|row| row.news.since == News::HELD).for_each(|row| row.news.since = number);
     }
 
     /// Gives the lines that were changed since the last look and are to be seen now. The answer is what a line is to
     /// be called until it is gone.
     pub fn look(&mut self, sighted: &mut impl FnMut(Sighted) -> u32) {
         let cols = self.term.cols();
-        let mut watch = self.term.watch.take();
-        let (rows, alternate) = self.seen_rows();
-        let mut line = Sighted::default();
-        if let Some(watch) = watch.as_mut().filter(|_| !alternate) {
-            line = watch.above.clone();
-            watch.above.since = 0;
-        }
+        let rows = self.seen_rows();
         let mut first = 0;
         while first < rows.len() {
             let goes_on = rows.range(first..).take_while(|row| row.wrapped).count();
             let end = (first + goes_on + 1).min(rows.len());
-            let changed = rows.range(first..end).any(|row| row.news.since > 0) || line.since > 0;
-            if changed {
+            if rows.range(first..end).any(|row| row.news.since > 0) {
+                let mut line = Sighted::default();
                 rows.range(first..end).for_each(|row| line.add(row, cols));
-                let name = if line.is_new() { sighted(std::mem::take(&mut line)) } else { 0 };
+                let name = if line.is_new() { sighted(line) } else { 0 };
                 rows.range_mut(first..end).for_each(|row| row.news = News { since: 0, line: name });
             }
-            line = Sighted::default();
             first = end;
         }
         // What is covered has yet to be seen, and the notes that were taken of it are over.
@@ -189,7 +206,6 @@ impl Screen {
                 row.news.tell();
             }
         }
-        self.term.watch = watch;
     }
 
     /// The lines that are to be seen now, or only those of them that were changed since the last look, with the number of
@@ -222,18 +238,15 @@ impl Screen {
         let Term { pages, hold, .. } = &self.term;
         match hold {
             Some(hold) => hold.grid.rows(),
-            None if pages.alternate => pages.alt.rows(),
-            None => pages.main.rows(),
+            None => pages.grid().rows(),
         }
     }
 
-    /// The rows that are to be seen, and whether they are of the alternate page.
-    fn seen_rows(&mut self) -> (&mut VecDeque<Row>, bool) {
+    fn seen_rows(&mut self) -> &mut VecDeque<Row> {
         let Term { pages, hold, .. } = &mut self.term;
         match hold {
-            Some(hold) => (hold.grid.rows_mut(), hold.alternate),
-            None if pages.alternate => (pages.alt.rows_mut(), true),
-            None => (pages.main.rows_mut(), false),
+            Some(hold) => hold.grid.rows_mut(),
+            None => pages.grid_mut().rows_mut(),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::instant::Instant;
 use crate::recording::Kind as EntryKind;
-use crate::screen::{Screen, Sighted, Size};
+use crate::screen::{Screen, Sighted};
 
 use super::lines::{Kind, Lines};
 use super::typed::Typed;
@@ -21,8 +21,8 @@ const NOTES: usize = 1 << 16;
 pub struct Harvest {
     /// The instants since the last look, in the order of their notes.
     notes: Vec<Instant>,
-    /// A synchronized update was under way at the last note.
-    held: bool,
+    /// What a synchronized update let scroll away: it comes to be seen when that is over.
+    unseen: Vec<Sighted>,
     typed: Typed,
 }
 
@@ -51,29 +51,47 @@ impl Harvest {
         }
     }
 
-    /// To be called when the screen has taken in a piece of output.
+    /// To be called when the screen has taken in some of an entry's output, the last of which came at this instant. `place`
+    /// says which position some place of the stream that the screen was fed stands at, if at any.
+    pub fn during(
+        &mut self,
+        at: Instant,
+        place: impl Fn(u64) -> Option<u64>,
+        screen: &mut Screen,
+        lines: &mut Lines,
+    ) {
+        for line in screen.gone() {
+            let passed = || Some(Instant { position: place(line.left?)?, within: true, ..at });
+            match self.noted(&line).or_else(passed) {
+                Some(seen) => {
+                    lines.add(Kind::Shown, &line.text, seen, line.line);
+                }
+                None => self.unseen.push(line),
+            }
+        }
+    }
+
+    /// To be called when the screen has taken in all of an entry's output, or let go of an update.
     pub fn after(&mut self, at: Instant, screen: &mut Screen, lines: &mut Lines) {
         self.notes.push(at);
         screen.note(self.notes.len() as u32);
-        // What an update let scroll away came to be seen when that was over.
-        let was_held = std::mem::replace(&mut self.held, screen.is_held());
-        if self.held {
-            return;
-        }
-        for line in screen.gone() {
-            let seen = if was_held { at } else { self.seen(&line, at) };
-            lines.add(Kind::Shown, &line.text, seen, line.line);
+        if !screen.is_held() {
+            self.give_unseen(at, lines);
         }
     }
 
     /// Takes what is to be seen now for seen, and what an update that is under way let scroll away too: no more may come.
     pub fn rest(&mut self, screen: &mut Screen, lines: &mut Lines) {
         if let Some(now) = self.notes.last().copied() {
-            screen.gone().for_each(|line| {
-                lines.add(Kind::Shown, &line.text, now, line.line);
-            });
+            self.give_unseen(now, lines);
         }
         self.look(screen, lines);
+    }
+
+    fn give_unseen(&mut self, at: Instant, lines: &mut Lines) {
+        for line in self.unseen.drain(..) {
+            lines.add(Kind::Shown, &line.text, at, line.line);
+        }
     }
 
     fn look(&mut self, screen: &mut Screen, lines: &mut Lines) {
@@ -82,7 +100,7 @@ impl Harvest {
         };
         lines.turn();
         screen.look(&mut |line| {
-            let seen = self.seen(&line, now);
+            let seen = self.noted(&line).unwrap_or(now);
             lines.add(Kind::Shown, &line.text, seen, line.line)
         });
         self.notes.clear();
@@ -102,54 +120,16 @@ impl Harvest {
         });
     }
 
-    fn seen(&self, line: &Sighted, now: Instant) -> Instant {
-        let noted = line.since().and_then(|number| self.notes.get((number as usize).checked_sub(1)?));
-        noted.copied().unwrap_or(now)
-    }
-}
-
-/// Cuts output so that whatever one piece shows is still on the screen at its end, unless it was rubbed out.
-pub fn pieces(output: &[u8], size: Size) -> impl Iterator<Item = &[u8]> {
-    let (rows, cols) = (usize::from(size.rows).max(2), usize::from(size.cols));
-    let mut rest = output;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let end = piece(rest, rows - 1, cols);
-        let (piece, later) = rest.split_at(end);
-        rest = later;
-        Some(piece)
-    })
-}
-
-/// How long the first piece is: at most so many rows. One that is cut ends with a line where it can.
-fn piece(output: &[u8], rows: usize, cols: usize) -> usize {
-    let longest = output.len().min(rows * cols);
-    let mut left = rows;
-    let mut end = 0;
-    for line in memchr::memchr_iter(b'\n', &output[..longest]) {
-        // What is written over the end of a row takes another one.
-        let taken = 1 + (line - end) / cols.max(1);
-        if taken > left {
-            break;
-        }
-        left -= taken;
-        end = line + 1;
-    }
-    let rest = longest - end;
-    if longest == output.len() && rest / cols.max(1) < left {
-        longest
-    } else if end > 0 {
-        end
-    } else {
-        longest
+    /// The instant of the note since which all of a line is to be seen.
+    fn noted(&self, line: &Sighted) -> Option<Instant> {
+        self.notes.get((line.since()? as usize).checked_sub(1)?).copied()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::screen::Size;
     use crate::search::lines;
 
     const SIZE: Size = Size { cols: 20, rows: 5 };
@@ -164,12 +144,11 @@ mod tests {
         for (number, (ms, text)) in output.iter().enumerate() {
             let micros = ms * 1000;
             harvest.before(EntryKind::Output, micros, &mut screen, &mut lines);
-            for piece in pieces(text.as_bytes(), SIZE) {
-                let _ = screen.feed(piece);
-                position += piece.len() as u64;
-                let at = Instant { entry: number as u64, position, micros, wall: 0 };
-                harvest.after(at, &mut screen, &mut lines);
-            }
+            let _ = screen.feed(text.as_bytes());
+            position += text.len() as u64;
+            let at = Instant { entry: number as u64, position, micros, ..Instant::default() };
+            harvest.during(at, Some, &mut screen, &mut lines);
+            harvest.after(at, &mut screen, &mut lines);
         }
         harvest.rest(&mut screen, &mut lines);
         let (text, rest) = lines.columns();
@@ -236,23 +215,5 @@ mod tests {
         assert_eq!(seen.len(), 31);
         let end = printed.len() as u64 + 8 + 6 + 8;
         assert!(seen.iter().all(|(_, position)| *position == end), "{seen:?}");
-    }
-
-    #[test]
-    fn pieces_are_the_whole_and_end_with_lines_that_are_still_there() {
-        for text in ["", "a", "one\ntwo\nthree\nfour\nfive\nsix\nseven", &"x".repeat(1000), &"\n".repeat(99)]
-        {
-            let all: Vec<&[u8]> = pieces(text.as_bytes(), SIZE).collect();
-            assert_eq!(all.concat(), text.as_bytes());
-            for piece in all {
-                let mut screen = Screen::new(SIZE, 100);
-                let _ = screen.feed(b"\x1b[20h\x1b[5;1H");
-                let _ = screen.feed(piece);
-                let (left, _) = screen.scrollback_len();
-                assert!(left < usize::from(SIZE.rows), "{left} rows of {piece:?} have left");
-            }
-        }
-        let tiny = Size { cols: 1, rows: 1 };
-        assert_eq!(pieces(b"abc\ndef", tiny).collect::<Vec<_>>().concat(), b"abc\ndef");
     }
 }

@@ -10,6 +10,8 @@ use crate::screen::bytes::{Reader, put_number};
 const TYPED: u8 = 1;
 const LASTED: u8 = 1 << 1;
 const REDRAWN: u8 = 1 << 2;
+const FIRST_WITHIN: u8 = 1 << 3;
+const LAST_WITHIN: u8 = 1 << 4;
 
 /// Where a line comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -127,7 +129,13 @@ impl Lines {
         for record in self.records.iter().filter(|record| !record.outgrown) {
             text.extend_from_slice(&self.text[record.begin..=record.end]);
             let lasted = record.last != record.first || record.count != 1;
-            let flags = [(record.kind == Kind::Typed, TYPED), (lasted, LASTED), (record.redrawn, REDRAWN)];
+            let flags = [
+                (record.kind == Kind::Typed, TYPED),
+                (lasted, LASTED),
+                (record.redrawn, REDRAWN),
+                (record.first.within, FIRST_WITHIN),
+                (record.last.within, LAST_WITHIN),
+            ];
             rest.push(flags.iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum());
             put_instant(&mut rest, record.first, before);
             if lasted {
@@ -208,12 +216,13 @@ pub fn read<'a>(text: &'a [u8], rest: &[u8]) -> Option<Vec<Line<'a>>> {
     for text in text.split_terminator('\n') {
         let flags = rest.byte()?;
         let kind = if flags & TYPED == 0 { Kind::Shown } else { Kind::Typed };
-        let first = take_instant(&mut rest, before)?;
+        let mut first = take_instant(&mut rest, before)?;
         let (mut last, mut count) = (first, 1);
         if flags & LASTED != 0 {
             last = take_instant(&mut rest, first)?;
             count = rest.number()?;
         }
+        (first.within, last.within) = (flags & FIRST_WITHIN != 0, flags & LAST_WITHIN != 0);
         before = first;
         let redrawn = flags & REDRAWN != 0;
         lines.push(Line { kind, text, first, last, count, redrawn });
@@ -237,7 +246,8 @@ fn take_instant(rest: &mut Reader<'_>, before: Instant) -> Option<Instant> {
     let micros = before.micros.wrapping_add(take_change(rest)?);
     let wall_before = before.wall.wrapping_sub((before.micros / 1000).cast_signed());
     let wall = wall_before.wrapping_add(take_change(rest)?.cast_signed());
-    Some(Instant { entry, position, micros, wall: wall.wrapping_add((micros / 1000).cast_signed()) })
+    let wall = wall.wrapping_add((micros / 1000).cast_signed());
+    Some(Instant { entry, position, micros, wall, within: false })
 }
 
 /// Small ones, up or down, are short.
@@ -261,6 +271,7 @@ mod tests {
             position: number * 10,
             micros: number * 1000,
             wall: 1_000_000 + number.cast_signed(),
+            within: number % 3 == 2,
         }
     }
 

@@ -3,6 +3,7 @@
 mod common;
 mod corpus;
 mod drawing;
+mod finding;
 mod laws;
 mod looks;
 mod sizes;

@@ -74,15 +74,15 @@ fn what_editors_scroll_away_unseen_is_given_too() {
 }
 
 #[test]
-fn a_line_over_several_rows_is_one_line_also_where_some_have_left() {
+fn a_line_over_several_rows_is_one_line_as_far_as_it_stands_there() {
     let mut screen = watched(10, 3);
     feed(&mut screen, "a phrase that goes on");
     screen.note(1);
     assert_eq!(texts(&mut screen), ["a phrase that goes on"]);
     feed(&mut screen, " over and over");
     screen.note(1);
-    assert_eq!(texts(&mut screen), ["a phrase that goes on over and over"]);
-    assert_eq!(gone(&mut screen), [""; 0], "it is not whole yet");
+    assert_eq!(texts(&mut screen), ["hat goes on over and over"], "some of it has left, which was seen");
+    assert_eq!(gone(&mut screen), [""; 0]);
     feed(&mut screen, "\r\n\r\n\r\n\r\n");
     assert_eq!(gone(&mut screen), [""; 0], "it was seen");
     feed(&mut screen, format!("{}\r\n\r\n\r\n\r\n", "漢字 漢字 漢字"));
@@ -90,14 +90,14 @@ fn a_line_over_several_rows_is_one_line_also_where_some_have_left() {
 }
 
 #[test]
-fn a_line_without_end_is_given_in_pieces_that_overlap() {
+fn a_line_without_end_is_given_in_pieces_that_stood_there_and_overlap() {
     let mut screen = watched(100, 3);
     let words: String = (0..5000).map(|number| format!("{number:09} ")).collect();
     feed(&mut screen, &words);
     let pieces = gone(&mut screen);
-    assert_eq!(pieces.len(), 6);
-    assert!(pieces.iter().all(|piece| piece.len() <= 8300));
-    for number in (0..4000).step_by(7) {
+    assert!((200..300).contains(&pieces.len()), "{}", pieces.len());
+    assert!(pieces.iter().all(|piece| piece.len() <= 300));
+    for number in (0..4900).step_by(7) {
         let phrase = format!("{number:09} {:09}", number + 1);
         assert!(pieces.iter().any(|piece| piece.contains(&phrase)), "{phrase}");
     }

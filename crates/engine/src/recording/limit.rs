@@ -97,7 +97,7 @@ impl Clock {
     pub(crate) fn instant(self, replayed: &Replayed, time: u64) -> Instant {
         let micros = self.micros(time);
         let wall = self.wall_ms.saturating_add(i64::try_from(micros / 1000).unwrap_or(i64::MAX));
-        Instant { entry: replayed.entries, position: replayed.position, micros, wall }
+        Instant { entry: replayed.entries, position: replayed.position, micros, wall, within: false }
     }
 
     pub(super) fn limit(

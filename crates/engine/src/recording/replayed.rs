@@ -32,6 +32,19 @@ pub(crate) struct Replayed {
     pub(crate) veil: Veil,
     /// What is shown of the last entry, where that is not its payload.
     pub(crate) veiled: Option<Vec<u8>>,
+    pub(crate) track: Track,
+}
+
+/// Where in the recording that stands which the screen was fed of the last entry.
+#[derive(Debug)]
+pub(crate) struct Track(Vec<(u64, Option<u64>)>);
+
+impl Track {
+    /// The position of what came when the screen had been fed so much; none if that is no output of the last entry.
+    pub(crate) fn position(&self, fed: u64) -> Option<u64> {
+        let (begin, position) = self.0.iter().rev().find(|(begin, _)| *begin <= fed)?;
+        Some((*position)? + (fed - begin))
+    }
 }
 
 impl Replayed {
@@ -42,7 +55,9 @@ impl Replayed {
     /// With the screen and the veil that a cache kept.
     pub(crate) const fn of(screen: Screen, veil: Veil) -> Self {
         let gaps = Vec::new();
-        Self { screen, position: 0, time: 0, entries: 0, gaps, has_terminal: false, veil, veiled: None }
+        let track = Track(Vec::new());
+        let position = 0;
+        Self { screen, position, time: 0, entries: 0, gaps, has_terminal: false, veil, veiled: None, track }
     }
 
     /// Before the first entry; where that one cannot be read, with what the evidence says in its stead.
@@ -72,9 +87,11 @@ impl Replayed {
         self.screen.elapse(entry.time);
         self.miss(entry.position);
         let mut notices = Vec::new();
-        let screen = &mut self.screen;
+        let (screen, track) = (&mut self.screen, &mut self.track.0);
+        track.clear();
         let mut feed = |at: Option<u64>, bytes: &[u8]| {
             let fed = screen.fed();
+            track.push((fed, at));
             for mut notice in screen.feed(bytes) {
                 notice.at = at.unwrap_or(entry.position) + (notice.at - fed);
                 notices.push(notice);

@@ -5,7 +5,7 @@ use std::io;
 use abide_core::recording::veil::{Tag, Veil};
 use abide_core::recording::{Entry, Kind};
 use abide_core::screen::Screen;
-use abide_core::search::harvest::{Harvest, pieces};
+use abide_core::search::harvest::Harvest;
 use abide_core::search::{Lines, Place, Point};
 
 use abide_sys::clock::boot_micros;
@@ -25,6 +25,8 @@ const BLOCK: usize = 512 * 1024;
 const TELL: u64 = 4 << 20;
 /// After how much of a recording what was taken in is kept, so that a killed writer costs no more than this.
 const KEEP: u64 = 64 << 20;
+/// How much of an entry the screen takes at once, so that little is held of what scrolls by.
+const PIECE: usize = 64 * 1024;
 /// The client and its number stand before what it typed.
 const BEFORE_TYPED: usize = 16;
 
@@ -141,12 +143,15 @@ impl Gathering {
         match entry.kind {
             Kind::Output | Kind::Errors => {
                 let mut position = entry.position;
-                for payload in pieces(entry.payload, replayed.screen.size()) {
+                for payload in entry.payload.chunks(PIECE) {
                     // What the program asked was answered long ago.
                     let _ = replayed.take(&Entry { position, payload, ..*entry });
                     position += payload.len() as u64;
-                    harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
+                    let at = clock.instant(replayed, replayed.time);
+                    let Replayed { screen, track, .. } = replayed;
+                    harvest.during(at, |fed| track.position(fed), screen, lines);
                 }
+                harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
             }
             Kind::Input => {
                 replayed.pass(entry);

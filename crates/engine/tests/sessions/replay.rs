@@ -103,7 +103,7 @@ fn an_instant_is_found_by_its_time_its_position_its_entry_and_its_mark() {
     }
     let seen = recorded.at(At::Mark("here".into())).expect("it is there");
     let wall = WALL_MS + 2_000;
-    assert_eq!(seen.instant, Some(Instant { entry: 4, position: 4, micros: 2_000_000, wall }));
+    assert_eq!(seen.instant, Some(Instant { entry: 4, position: 4, micros: 2_000_000, wall, within: false }));
 }
 
 /// A shell that is made to run a line: the echo of what does it, that it runs, what it writes, its end.

@@ -99,7 +99,8 @@ fn an_update_that_is_never_ended_hides_nothing_from_looks_and_searches_live_or_n
     let answer = data(&world.abide.run(&["search", "--json", "panic"]));
     for hit in answer["hits"].as_array().expect("hits") {
         let line = hit["line"].as_str().expect("a line");
-        for at in [hit["at"].as_str().expect("a time").to_owned(), format!("seq:{}", hit["seq"])] {
+        let named = |name: &str| hit[name].as_str().expect("a name").to_owned();
+        for at in [named("at"), named("open"), format!("seq:{}", hit["seq"])] {
             assert!(look(&["--at", &at]).contains(line), "{line} at {at}");
         }
     }

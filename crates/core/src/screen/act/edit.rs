@@ -75,7 +75,7 @@ impl Term {
     /// DL: only within the margins, and the cursor goes to the first column. Deleted lines are no history.
     pub(super) fn delete_lines(&mut self, count: usize) {
         if let Some(region) = self.below_cursor() {
-            self.leave(region.top, count.min(region.height()));
+            self.leave(region, region.top, count.min(region.height()));
             let blank = self.blank();
             self.pages.grid_mut().scroll_up(region, count, blank, None);
             self.jump(self.cursor.row, 0);

@@ -7,11 +7,12 @@ use super::super::term::{Last, Term};
 
 impl Term {
     #[inline]
-    pub(super) fn print_ascii(&mut self, text: &[u8]) {
+    pub(super) fn print_ascii(&mut self, text: &[u8], end: usize) {
         let Some(last) = text.last() else { return };
         let of_one_set = self.cursor.charset() == Charset::Ascii && self.cursor.single == 0;
         if !of_one_set || self.modes.has(Mode::Insert) {
-            for byte in text {
+            for (left, byte) in (0..text.len()).rev().zip(text) {
+                self.out.obey(end - left);
                 let ch = self.cursor.take_charset().map(*byte);
                 self.put(ch, 1);
             }
@@ -23,6 +24,7 @@ impl Term {
         let mut rest = text;
         loop {
             if self.cursor.pending {
+                self.out.obey(end + 1 - rest.len());
                 self.wrap();
             }
             let col = self.cursor.col;

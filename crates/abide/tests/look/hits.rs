@@ -1,0 +1,84 @@
+//! What a search finds is shown by the instant that it names, whatever came behind it, however it came and went.
+
+use abide_core::recording::Kind;
+use abide_testkit::Tape;
+
+use crate::common::{Stage, word};
+use crate::search::{found, hits, is_shown, recorded};
+
+#[test]
+fn the_instant_of_a_hit_shows_it_whatever_size_the_terminal_has_behind_it() {
+    let stage = Stage::new();
+    let lines: String = (1..=15).map(|n| format!("{n}\r\n")).collect();
+    let flood: String = (0..100).map(|n| format!("flood {n}\r\n")).collect();
+    let tape = Tape::new(80, 24).output(format!("needle line\r\n{lines}")).resize(80, 10);
+    let tape = tape.at(1_000_000).output(&flood).resize(80, 10).typed("needle typed\r");
+    recorded(&stage, "resized0", &tape);
+    let needle = &hits(&stage, &["needle"])[0];
+    assert_eq!(
+        (&needle["open"], &needle["last"]["open"]),
+        (&"entry:2".into(), &"entry:2".into()),
+        "{needle}"
+    );
+    let behind = stage.text(&["snapshot", "--at", &format!("seq:{}", needle["seq"]), "resized0"]);
+    assert!(
+        is_shown(&stage, needle) && !behind.contains("needle"),
+        "the position alone means the other size too"
+    );
+    let ran = stage.abide.run(&["search", "needle"]);
+    assert!(ran.stderr.contains("`abide snapshot --at entry:2 resized0` shows"), "{ran:?}");
+    assert!(ran.stdout.contains("  entry:2\n"), "{ran:?}");
+    for (number, form) in [(0, "seq:"), (50, "seq:"), (99, "entry:4")] {
+        let hit = &hits(&stage, &["--word", &format!("\"flood {number}\"")])[0];
+        assert!(is_shown(&stage, hit) && word(&hit["open"]).starts_with(form), "{hit}");
+    }
+    assert_eq!(hits(&stage, &["--typed", "needle"])[0]["open"], "entry:6");
+}
+
+#[test]
+fn what_leaves_the_screen_within_one_entry_is_shown_by_its_instant_however_it_leaves() {
+    let stage = Stage::new();
+    for (number, leaves) in [
+        "\x1b[3S\x1b[2;1H",
+        "\x1b[24;1H\n\n\n\x1b[H",
+        "\x1b[24T",
+        "\x1b[H\x1b[2M",
+        "\x1b[H\x1b[24L",
+        "\x1b[1;2r\x1b[2;1H\n\n",
+        "\x1b[24;1H\n\n\x1b[2J",
+        "\x1b[24;1H\n\n\x1b[?1049h",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for (page, begin) in [("main", ""), ("alte", "\x1b[?1049h\x1b[H")] {
+            let id = format!("{page}000{number}");
+            recorded(&stage, &id, &Tape::new(80, 24).output(format!("{begin}findme\r\n{leaves}done")));
+            let hits = hits(&stage, &["findme", "-s", &id]);
+            let [hit] = hits.as_slice() else { panic!("{leaves:?}: {hits:#?}") };
+            assert!(is_shown(&stage, hit), "{leaves:?}: {hit}");
+        }
+    }
+}
+
+#[test]
+fn what_an_exec_lets_scroll_by_is_shown_by_its_instant() {
+    let stage = Stage::new();
+    let tag = |phase: &str, line: &str| {
+        let tag = serde_json::json!({ "phase": phase, "nonce": "n0nce", "line": line });
+        [&[7; 16][..], tag.to_string().as_bytes()].concat()
+    };
+    let lines: String = (0..50).map(|n| format!("line {n}\r\n")).collect();
+    let output = format!(
+        "echo of the mechanism\r\n\x1b]7717;abide;n0nce;B\x07{lines}\x1b]7717;abide;n0nce;E;0\x07{}$ ",
+        "\x1b[2Sbehind\r\n".repeat(15)
+    );
+    let tape = Tape::new(80, 24).output("$ ").entry(Kind::Exec, &tag("begin", "seq 50")).output(output);
+    recorded(&stage, "execing0", &tape);
+    assert_eq!(found(&stage, &["mechanism"]), [""; 0]);
+    for number in [0, 20, 30, 49] {
+        let hits = hits(&stage, &["--word", &format!("\"line {number}\"")]);
+        let [hit] = hits.as_slice() else { panic!("{number}: {hits:#?}") };
+        assert!(is_shown(&stage, hit), "{hit}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Whatever a search finds was on the screen: opened at its instant, it is there, however it came and went.
+
+use abide_core::instant::Instant;
+use abide_core::recording::Kind;
+use abide_core::screen::{Screen, Size};
+use abide_core::search::harvest::Harvest;
+use abide_core::search::{Lines, lines};
+use proptest::prelude::*;
+use regex::Regex;
+
+use crate::common::{Stream, feed, screen, size, stream};
+
+const CASES: u32 = if cfg!(debug_assertions) { 100 } else { 20_000 };
+
+/// Output and other sizes, each an entry of its own, so many ms apart.
+#[derive(Debug, Clone)]
+enum Step {
+    Output(Vec<u8>),
+    Size(Size),
+}
+
+/// What is found, each line with the instants at which it was first and last there.
+fn found(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, [Instant; 2])> {
+    let mut screen = screen(begin.cols, begin.rows);
+    screen.watch(&mut |_| 0);
+    let (mut harvest, mut all) = (Harvest::default(), Lines::default());
+    let (mut position, mut micros) = (0, 0);
+    for (entry, (ms, step)) in (1..).zip(steps) {
+        micros += ms * 1000;
+        match step {
+            Step::Output(bytes) => {
+                harvest.before(Kind::Output, micros, &mut screen, &mut all);
+                feed(&mut screen, bytes);
+                position += bytes.len() as u64;
+                let at = Instant { entry, position, micros, ..Instant::default() };
+                harvest.during(at, Some, &mut screen, &mut all);
+                harvest.after(at, &mut screen, &mut all);
+            }
+            Step::Size(size) => {
+                harvest.before(Kind::Resize, micros, &mut screen, &mut all);
+                screen.resize(*size);
+            }
+        }
+    }
+    harvest.rest(&mut screen, &mut all);
+    let (text, rest) = all.columns();
+    let found = lines::read(&text, &rest).expect("they were written");
+    found.iter().map(|line| (line.text.to_owned(), [line.first, line.last])).collect()
+}
+
+/// The screen at an instant, as who opens it replays it.
+fn opened(begin: Size, steps: &[(u64, Step)], at: Instant) -> Screen {
+    let mut screen = screen(begin.cols, begin.rows);
+    let mut left = if at.within { at.position } else { u64::MAX };
+    for (_, step) in steps.iter().take(usize::try_from(at.entry).expect("few")) {
+        match step {
+            Step::Output(bytes) => {
+                let taken = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                feed(&mut screen, &bytes[..taken]);
+                left -= taken as u64;
+            }
+            Step::Size(size) => screen.resize(*size),
+        }
+    }
+    screen
+}
+
+/// Rows of a line that is wrapped follow each other; blanks at the end of a row are none.
+fn letters(text: &str) -> String {
+    text.chars().filter(|ch| !ch.is_whitespace()).collect()
+}
+
+fn check(begin: Size, steps: &[(u64, Step)]) -> Result<usize, String> {
+    let all = found(begin, steps);
+    for (line, instants) in &all {
+        for at in instants {
+            let shown = opened(begin, steps, *at).visible_text();
+            if !letters(&shown).contains(&letters(line)) {
+                return Err(format!("{line:?} is not there at {at:?}:\n{shown}"));
+            }
+        }
+    }
+    Ok(all.len())
+}
+
+/// One program's output in one piece, on a screen of five rows.
+fn instants(output: &str) -> Vec<(String, u64, bool)> {
+    let (begin, steps) = (Size { cols: 20, rows: 5 }, [(0, Step::Output(output.into()))]);
+    check(begin, &steps).unwrap_or_else(|why| panic!("{output:?}: {why}"));
+    let found = found(begin, &steps).into_iter();
+    found.map(|(line, [first, _])| (line, first.position, first.within)).collect()
+}
+
+#[test]
+fn a_line_that_leaves_within_one_entry_is_found_where_it_was_last_to_be_seen() {
+    for (leaves, name) in [
+        ("\x1b[3S", "SU"),
+        ("\x1b[5;1H\n\n\n", "a line feed in the last row"),
+        ("\x1b[5;1H\x1bD\x1bD", "IND in the last row"),
+        ("\x1b[1;1H\x1b[2M", "DL"),
+        ("\x1b[5T", "SD"),
+        ("\x1b[1;1H\x1b[5L", "IL"),
+        ("\x1b[1;1H\x1bM\x1bM\x1bM\x1bM\x1bM", "RI in the first row"),
+        ("\x1b[1;3r\x1b[3;1H\n", "a region that scrolls"),
+        ("\x1b[?7h\x1b[5;1Hfour times twenty columns are more than one row", "a line that is wrapped"),
+    ] {
+        for begin in ["", "\x1b[?1049h\x1b[H"] {
+            for end in ["", "\x1b[2J", "\x1b[?1049l", "\x1b[?1049h", "\x1b[?2026h", "\x1bc"] {
+                let before = format!("{begin}findme\r\n");
+                let output = format!("{before}{leaves}{end}done");
+                let found = instants(&output);
+                let hits: Vec<_> = found.iter().filter(|(line, ..)| line == "findme").collect();
+                let [(_, position, true)] = hits[..] else { panic!("{name}, {output:?}: {found:?}") };
+                let left = before.len()..before.len() + leaves.len();
+                let position = usize::try_from(*position).expect("little");
+                assert!(left.contains(&position), "{name}: {position} is not in {left:?} of {output:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_still_there_when_its_entry_is_over_is_found_behind_the_entry() {
+    assert_eq!(instants("one\r\ntwo"), [("one".to_owned(), 8, false), ("two".to_owned(), 8, false)]);
+    assert_eq!(instants("rubbed out\r\x1b[K\x1b[2J"), [], "and what was rubbed out at once was not seen");
+}
+
+#[test]
+fn what_was_there_before_an_update_that_let_it_scroll_away_is_found_before_it() {
+    let steps =
+        |texts: &[&str]| texts.iter().map(|text| (1, Step::Output((*text).into()))).collect::<Vec<_>>();
+    let size = Size { cols: 20, rows: 5 };
+    for texts in [
+        &["findme\r\n\x1b[?2026h\x1b[5S\x1b[?2026ldone"][..],
+        &["findme\r\n\x1b[?2026h", "\x1b[5S\x1b[?2026ldone"],
+        &["findme\r\n", "\x1b[?2026h\x1b[5S\x1b[?2026l", "done"],
+    ] {
+        let steps = steps(texts);
+        assert_eq!(check(size, &steps), Ok(2), "{texts:?}");
+    }
+}
+
+#[test]
+fn a_line_that_is_longer_than_the_screen_is_found_in_pieces_that_stood_there() {
+    let words: String = (0..500).map(|number| format!("{number:04} ")).collect();
+    let found = instants(&format!("before\r\n{words}\r\nbehind"));
+    for number in 0..499 {
+        let phrase = format!("{number:04} {:04}", number + 1);
+        let holding = found.iter().filter(|(line, ..)| line.contains(&phrase)).count();
+        assert!((1..=2).contains(&holding), "{phrase} is found {holding} times");
+    }
+    assert!(found.len() < 40, "{} pieces", found.len());
+}
+
+/// Without what no instant shows: what an update covers, what one sequence brings and takes, and what a character is taken
+/// for that the next one breaks off.
+fn openly(Stream(bytes): Stream) -> Vec<u8> {
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    let hiding = Regex::new(r"\x1b\[(\?[0-9;]*2026[0-9;]*[hl]|[0-9;]*b)").expect("a pattern");
+    while hiding.is_match(&text) {
+        text = hiding.replace_all(&text, "").into_owned();
+    }
+    text.into_bytes()
+}
+
+fn step() -> impl Strategy<Value = (u64, Step)> {
+    let ms = prop_oneof![Just(1), Just(30), Just(150)];
+    let what = prop_oneof![
+        5 => stream().prop_map(|stream| Step::Output(openly(stream))),
+        1 => size().prop_map(Step::Size),
+    ];
+    (ms, what)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_found_is_on_the_screen_that_its_instant_opens(
+        begin in size(), steps in proptest::collection::vec(step(), 1..5)
+    ) {
+        if let Err(why) = check(begin, &steps) {
+            prop_assert!(false, "{}", why);
+        }
+    }
+}
