@@ -98,7 +98,14 @@ impl Args {
         let session = if stops { sessions.stop(&session, grace_ms)? } else { session };
         // Once it is removed nobody knows them any more.
         let survivors = sessions.survivors(&session);
-        sessions.remove(&session, self.force)?;
+        let outlives_the_stop = stops && session.verdict.status.is_stoppable();
+        sessions.remove(&session, self.force).map_err(|failure| match outlives_the_stop {
+            true => failure.hint(format!(
+                "it was killed and lives on: `abide why {}` shows what is known of it",
+                session.id
+            )),
+            false => failure,
+        })?;
         if !survivors.is_empty() {
             let views = survivors.iter().map(SurvivorView::new);
             let (named, pids): (Vec<String>, Vec<String>) =

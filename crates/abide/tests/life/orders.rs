@@ -9,7 +9,7 @@ use abide_testkit::{Ending, Observer, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{Gate, World, outcome};
+use crate::common::{Gate, World, ends_are_kept, outcome, waits};
 
 // TRUTH 10
 #[test]
@@ -227,4 +227,46 @@ fn a_stop_whose_asker_was_killed_still_ends_in_a_kill() {
     life.program.0.await_end();
     assert_eq!(world.wait(&life.id).0, Some(137));
     assert_eq!(life.program.0.ending(), Some(Ending::Signaled { signal: 9, core: false }));
+}
+
+#[test]
+fn a_stop_and_a_forced_removal_outlast_the_guard_that_dies_over_them() {
+    let world = World::new();
+    let _path = world.home.config("grace = '1s'\n");
+    for asked in [&["stop", "--json"][..], &["rm", "--force", "--json"]] {
+        let life = world.live(&["ignore TERM", "print ready", "hang"]);
+        life.until_shown("ready");
+        let (guard, _) = (life.helper("guard", None), life.helper("host", None));
+        let mut stopping = world.start(&[asked, &[life.id.as_str()]].concat());
+        until("the stop is on record", || !world.told(&life.id, "stop_asked").is_empty());
+        guard.signal(Signal::KILL);
+        let told: Value = serde_json::from_str(&stopping.line()).expect("JSON");
+        assert_eq!((stopping.reap(), &told["ok"]), (Ending::Exited(0), &true.into()), "{told}");
+        assert!(!life.program.0.lives(), "{told}");
+        if asked[0] == "stop" {
+            let kept = if ends_are_kept() { ("exited", None, Some(9)) } else { ("lost", None, None) };
+            assert_eq!(outcome(&told["data"]), kept, "{told}");
+        } else {
+            assert_eq!(told["data"]["removed"][0], life.id.as_str(), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_stop_that_finds_the_guard_dead_is_done_by_the_next_one() {
+    let world = World::new();
+    let life = world.live(&["trap-exit TERM 6", "print ready", "hang"]);
+    life.until_shown("ready");
+    let (guard, host) = (life.helper("guard", None), life.helper("host", None));
+    // No guard follows before the stop has looked.
+    host.signal(Signal::STOP);
+    guard.signal(Signal::KILL);
+    guard.await_end();
+    let mut stopping = world.start(&["stop", "--json", &life.id]);
+    until("it follows the session", || waits(&stopping));
+    host.signal(Signal::CONT);
+    let told: Value = serde_json::from_str(&stopping.line()).expect("JSON");
+    assert_eq!(stopping.reap(), Ending::Exited(0), "{told}");
+    let kept = if ends_are_kept() { ("exited", Some(6), None) } else { ("lost", None, None) };
+    assert_eq!(outcome(&told["data"]), kept, "{told}");
 }

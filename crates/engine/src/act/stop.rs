@@ -1,12 +1,13 @@
 //! Stopping and signalling: asked of the guard where one lives, done here where none does.
 //! What is about to be done is on record before it is done, and only a proved process is signalled.
 
+use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{Body, Role, Signalled, StopAsked, Survivor};
 use abide_core::failure::{Code, Failure};
 use abide_core::identity::{Identity, Liveness};
-use abide_core::verdict::actor_of;
+use abide_core::verdict::{Rule, actor_of};
 use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, signal};
@@ -22,38 +23,142 @@ use crate::wait::Waiting;
 const SLACK_MS: u64 = 10_000;
 /// How long the kernel may take to remove a killed process.
 const DEATH_MS: u64 = 5_000;
+/// How long a host may take to raise the next guard, and that one to record an end.
+const RAISE_MS: u64 = 5_000;
+/// How often to look whether a guard is there again.
+const LOOK_MS: u64 = 50;
 
-/// Ends a session. Returns once the death of its program is proved.
+/// Ends a session. Returns once the death of its program is proved and on record, whoever does it: a guard that dies over
+/// it is followed by the next one, and where none comes it is done here.
 pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
     session.admits_stop()?;
     let mut waiting = Waiting::new(truth, Some(home), std::slice::from_ref(&session.id));
-    match held_guard(truth, session) {
-        Some(guard) => {
-            // Hung up when nothing is left to do.
-            let done = home.session(&session.id).ok().and_then(|dir| dir.waiting().ok());
-            let value = i32::try_from(grace_ms).unwrap_or(i32::MAX);
-            signal::send_with(&guard, signal::TERM, value)
-                .map_err(|e| refused(session, "ask the guard of session", &e))?;
-            let patience = grace_ms.saturating_mul(2).saturating_add(SLACK_MS);
-            // Or the guard has gone, which it does not before all is done.
-            let mut signs = vec![Interest::reading(guard.as_fd())];
-            signs.extend(done.as_ref().map(|done| Interest::news(done.as_fd())));
-            let over =
-                comes_within(&signs, patience) || truth.of(home, &session.id).verdict.status.is_terminal();
-            if !over {
-                end_it_here(truth, home, session, 0)?;
-            }
+    let patience = grace_ms.saturating_mul(2).saturating_add(SLACK_MS);
+    let mut stop = Stop {
+        truth,
+        home,
+        grace_ms,
+        held: home.session(&session.id).ok().and_then(|dir| dir.waiting().ok()),
+        asked: None,
+        until: clock::now().boot.saturating_add(patience),
+        raised_by: None,
+        done_here: false,
+    };
+    let mut session = session.clone();
+    while stop.goes_on(&session)? {
+        session = waiting.look().pop().unwrap_or_else(|| truth.of(home, &session.id));
+    }
+    Ok(session)
+}
+
+/// A stop that is under way.
+struct Stop<'a> {
+    truth: &'a Truth,
+    home: &'a Home,
+    grace_ms: u64,
+    /// Hung up when nothing is left to do.
+    held: Option<File>,
+    /// The guard that was asked.
+    asked: Option<Identity>,
+    /// How long others may take.
+    until: u64,
+    /// How long there may be no guard.
+    raised_by: Option<u64>,
+    /// It was done here: what is left is its record.
+    done_here: bool,
+}
+
+/// Who is to end a session.
+enum Doer {
+    Guard(Identity, OwnedFd),
+    /// The guard is dead, and somebody lives who raises the next one.
+    NextGuard,
+    Nobody,
+}
+
+impl Stop<'_> {
+    /// Does the next step, or waits for whoever does it. False once nothing is left to do for a session that stands like this.
+    fn goes_on(&mut self, session: &Session) -> Result<bool, Failure> {
+        let (status, now) = (session.verdict.status, clock::now().boot);
+        let doer = doer(self.truth, session);
+        let finishing = session.verdict.rule == Rule::Finishing;
+        let swept = match &doer {
+            Doer::Guard(..) => self.is_hung_up(),
+            Doer::NextGuard | Doer::Nobody => true,
+        };
+        if status.is_terminal() && swept || !(status.is_terminal() || status.is_stoppable() || finishing) {
+            return Ok(false);
         }
-        None => end_it_here(truth, home, session, grace_ms)?,
+        let stands_still = session.way_on().is_some();
+        if self.done_here && (status.is_stoppable() || stands_still)
+            || now >= self.until && !status.is_stoppable()
+        {
+            return Ok(false);
+        }
+        match doer {
+            Doer::Guard(guard, pidfd) if now < self.until => {
+                self.raised_by = None;
+                if status.is_stoppable() && self.asked != Some(guard) {
+                    self.ask(session, &pidfd)?;
+                    self.asked = Some(guard);
+                }
+                self.pause(Some(&pidfd), self.until.saturating_sub(now));
+            }
+            Doer::NextGuard if now < *self.raised_by.get_or_insert(now.saturating_add(RAISE_MS)) => {
+                self.pause(None, LOOK_MS);
+            }
+            Doer::NextGuard | Doer::Nobody if !status.is_stoppable() => self.pause(None, LOOK_MS),
+            Doer::Guard(..) => self.do_here(session, 0)?,
+            Doer::NextGuard | Doer::Nobody => self.do_here(session, self.grace_ms)?,
+        }
+        Ok(true)
     }
-    let stopped = waiting.look().pop().unwrap_or_else(|| truth.of(home, &session.id));
-    let abandoned = !stopped.seen.guard.is_alive() && !stopped.seen.host.is_alive();
-    if stopped.verdict.status.is_stoppable() && abandoned {
-        // Whoever was to do it has died over it.
-        end_it_here(truth, home, &stopped, grace_ms)?;
-        return Ok(truth.of(home, &session.id));
+
+    fn ask(&self, session: &Session, guard: &OwnedFd) -> Result<(), Failure> {
+        let value = i32::try_from(self.grace_ms).unwrap_or(i32::MAX);
+        match signal::send_with(guard, signal::TERM, value) {
+            // One that died just now is followed by another.
+            Err(error) if !ends_within(guard, 0) => Err(refused(session, "ask the guard of session", &error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
-    Ok(stopped)
+
+    /// Waits until this guard is gone or all is done, for so many ms at most.
+    fn pause(&self, guard: Option<&OwnedFd>, ms: u64) {
+        // What is hung up and not all done would be heard without end.
+        let held = self.held.as_ref().filter(|_| !self.is_hung_up());
+        let signs = guard.map(|guard| Interest::reading(guard.as_fd()));
+        let signs: Vec<_> = signs.into_iter().chain(held.map(|held| Interest::news(held.as_fd()))).collect();
+        comes_within(&signs, if self.is_hung_up() { ms.min(LOOK_MS) } else { ms });
+    }
+
+    fn is_hung_up(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| comes_within(&[Interest::news(held.as_fd())], 0))
+    }
+
+    fn do_here(&mut self, session: &Session, grace_ms: u64) -> Result<(), Failure> {
+        let done = end_it_here(self.truth, self.home, session, grace_ms);
+        // It may have ended before it was taken hold of.
+        if self.truth.of(self.home, &session.id).verdict.status.is_stoppable() {
+            done?;
+        }
+        self.done_here = true;
+        self.until = clock::now().boot.saturating_add(RAISE_MS);
+        Ok(())
+    }
+}
+
+fn doer(truth: &Truth, session: &Session) -> Doer {
+    let Some(told) = session.evidence.helpers.guarded.as_ref() else {
+        return Doer::Nobody;
+    };
+    let guard = told.body.guard;
+    let served = session.seen.guard.is_alive() || session.seen.host.is_alive();
+    match truth.hold(&guard) {
+        Ok(pidfd) => Doer::Guard(guard, pidfd),
+        Err(Liveness::Dead(_)) if served => Doer::NextGuard,
+        Err(Liveness::Dead(_) | Liveness::Alive(_) | Liveness::Unknown(_)) => Doer::Nobody,
+    }
 }
 
 /// Sends a signal to the program, and records it first.
@@ -82,11 +187,6 @@ pub(crate) fn survivors(truth: &Truth, session: &Session) -> Vec<Survivor> {
         }
     }
     alive
-}
-
-fn held_guard(truth: &Truth, session: &Session) -> Option<OwnedFd> {
-    let guard = session.evidence.helpers.guarded.as_ref()?;
-    truth.hold(&guard.body.guard).ok()
 }
 
 fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd), Failure> {
