@@ -48,6 +48,12 @@ impl Session {
         self.verdict.rule.is_beyond_telling(&self.evidence, &self.seen)
     }
 
+    /// Its record could be read, damaged or not: nothing was lacking at this moment.
+    #[must_use]
+    pub(crate) fn is_readable(&self) -> bool {
+        !self.evidence.record.damage.iter().any(|damage| damage.flaw.passes())
+    }
+
     /// Its program or its agent is alive, or a living guard or host still works for it.
     #[must_use]
     pub fn is_provably_alive(&self) -> bool {

@@ -23,6 +23,12 @@ pub enum Until {
 
 /// Everything is looked at again after this long, whatever was or was not signalled.
 const RESCAN_MS: u64 = 2_000;
+/// Where nothing can be held of some for want of descriptors, all are looked at this often, less often the more they are.
+const CROWDED_MS: u64 = 100;
+/// How many descriptors each session takes at most that is waited for.
+const HELD: u64 = 3;
+/// How many descriptors it takes to look at a session.
+const TO_LOOK: u64 = 12;
 
 /// Sessions that are waited for. From when this is made, the end of none of them is missed, not even if it is removed
 /// at once: the evidence is held open.
@@ -35,10 +41,17 @@ pub struct Waiting<'a> {
 
 impl<'a> Waiting<'a> {
     pub(crate) fn new(truth: &'a Truth, home: Option<&'a Home>, ids: &[SessionId]) -> Self {
-        // Each session that is waited for takes a descriptor or three.
         poll::make_room_for_descriptors();
-        let watches =
-            home.map_or_else(Vec::new, |home| ids.iter().map(|id| Watch::new(truth, home, id)).collect());
+        let left = poll::descriptors_left().unwrap_or(0).saturating_sub(TO_LOOK);
+        // One alone takes room from nobody.
+        let room = usize::try_from(left / HELD).unwrap_or(usize::MAX).max(usize::from(ids.len() == 1));
+        let watch = |home, (number, id)| match number < room {
+            true => Watch::new(truth, home, id),
+            false => Watch::look(truth, home, id, Hold::Nothing),
+        };
+        let watches = home.map_or_else(Vec::new, |home| {
+            ids.iter().enumerate().map(|numbered| watch(home, numbered)).collect()
+        });
         Self { truth, home, watches }
     }
 
@@ -81,6 +94,9 @@ impl<'a> Waiting<'a> {
             return;
         };
         let waiting: Vec<_> = self.watches.iter_mut().filter(|watch| !watch.is_over()).collect();
+        let crowded = waiting.iter().any(|watch| watch.is_unheard());
+        let often = CROWDED_MS.max(2 * waiting.len() as u64);
+        let left_ms = if crowded { left_ms.min(often) } else { left_ms };
         let fds: Vec<BorrowedFd<'_>> = waiting.iter().flat_map(|watch| watch.fds()).collect();
         let counts: Vec<usize> = waiting.iter().map(|watch| watch.fds().count()).collect();
         let ready = poll::readable(&fds, Some(left_ms));
@@ -88,7 +104,7 @@ impl<'a> Waiting<'a> {
         let rescan = !ready.contains(&true);
         let mut at = 0;
         for (watch, count) in waiting.into_iter().zip(counts) {
-            if rescan || ready[at..at + count].contains(&true) {
+            if rescan || watch.is_unheard() || ready[at..at + count].contains(&true) {
                 watch.look_again(self.truth, home);
             }
             at += count;
@@ -100,12 +116,20 @@ impl<'a> Waiting<'a> {
 #[derive(Debug)]
 struct Watch {
     session: Session,
-    /// Its evidence, which can be read to its end even when it has been removed.
-    evidence: Option<File>,
+    held: Hold,
     /// Readable once the end is on record, hung up when guard and host are gone.
-    held: Option<File>,
+    bell: Option<File>,
     /// The program itself, where nobody serves it.
     program: Option<OwnedFd>,
+}
+
+/// What is held of a session while it is waited for.
+#[derive(Debug)]
+enum Hold {
+    /// Its evidence, if it could be opened: it can be read to its end even when it has been removed.
+    Evidence(Option<File>),
+    /// There are not enough descriptors for it: it is looked at again and again.
+    Nothing,
 }
 
 impl Watch {
@@ -114,23 +138,41 @@ impl Watch {
         let evidence = home.session(id).ok().and_then(|dir| dir.evidence().ok());
         // Nobody waits for the end of what was removed before.
         let removed = |file: &File| store::read_evidence(file).closing.removing.is_some();
-        Self::look(truth, home, id, evidence.filter(|file| !removed(file)))
+        Self::look(truth, home, id, Hold::Evidence(evidence.filter(|file| !removed(file))))
     }
 
     /// Looks at the session, of which this evidence was opened when nobody had begun to remove it.
-    fn look(truth: &Truth, home: &Home, id: &SessionId, evidence: Option<File>) -> Self {
-        let held = home.session(id).ok().and_then(|dir| dir.waiting().ok());
+    fn look(truth: &Truth, home: &Home, id: &SessionId, held: Hold) -> Self {
+        let (bell, evidence) = match &held {
+            Hold::Evidence(file) => (home.session(id).ok().and_then(|dir| dir.waiting().ok()), file.as_ref()),
+            Hold::Nothing => (None, None),
+        };
         let mut session = truth.of(home, id);
         let gone = session.evidence.is_damaged() || session.evidence.closing.removing.is_some();
-        if let Some(known) = evidence.as_ref().filter(|_| gone).and_then(ended_before_removal) {
+        if let Some(known) = evidence.filter(|_| gone).and_then(ended_before_removal) {
             session = truth.of_held(id, known, None);
         }
-        let program = program_to_watch(truth, &session);
-        Self { session, evidence, held, program }
+        match held {
+            Hold::Evidence(_) if session.is_readable() => {
+                let program = program_to_watch(truth, &session);
+                Self { session, held, bell, program }
+            }
+            // What cannot be read just now would be heard without end, and what is held of it may be what is lacking.
+            Hold::Evidence(_) | Hold::Nothing => {
+                Self { session, held: Hold::Nothing, bell: None, program: None }
+            }
+        }
     }
 
     fn look_again(&mut self, truth: &Truth, home: &Home) {
-        *self = Self::look(truth, home, &self.session.id, self.evidence.take());
+        let held = std::mem::replace(&mut self.held, Hold::Nothing);
+        let seen = Self::look(truth, home, &self.session.id, held);
+        if self.session.has_ended() && !seen.session.has_ended() {
+            // It was removed meanwhile, or cannot be read just now. An end that is known stands.
+            self.held = seen.held;
+        } else {
+            *self = seen;
+        }
     }
 
     /// The session has ended, or nothing that could happen would tell how.
@@ -138,9 +180,17 @@ impl Watch {
         self.session.is_over()
     }
 
+    /// Nothing would wake us at its end.
+    fn is_unheard(&self) -> bool {
+        match self.held {
+            Hold::Evidence(_) => false,
+            Hold::Nothing => true,
+        }
+    }
+
     fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let held = self.held.iter().map(AsFd::as_fd);
-        held.chain(self.program.iter().map(AsFd::as_fd))
+        let bell = self.bell.iter().map(AsFd::as_fd);
+        bell.chain(self.program.iter().map(AsFd::as_fd))
     }
 }
 

@@ -70,3 +70,14 @@ pub fn make_room_for_descriptors() {
     // Where that is not allowed, there is as much room as before.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
+
+/// How many more descriptors this process may hold; none if that cannot be told.
+#[must_use]
+pub fn descriptors_left() -> Option<u64> {
+    let Some(most) = getrlimit(Resource::Nofile).current else {
+        return Some(u64::MAX);
+    };
+    // One of them is for the looking.
+    let held = std::fs::read_dir("/proc/self/fd").ok()?.count() as u64;
+    Some(most.saturating_sub(held.saturating_sub(1)))
+}

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Barrier;
 
 use abide_core::evidence::Size;
@@ -123,13 +123,36 @@ fn a_flood_of_output_is_recorded_to_the_last_byte() {
 fn a_wait_that_lacks_descriptors_asks_for_more_and_never_takes_what_it_cannot_read_for_damaged() {
     let world = World::new();
     let lives: Vec<Life<'_>> = (0..8).map(|_| world.live(&["hang"])).collect();
-    let command = world.abide.command(&["wait", "--cap", "300ms"]);
-    for (limit, code) in [("ulimit -Sn 10", 0), ("ulimit -n 10", 124)] {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("{limit}; exec \"$@\""), "sh"]).arg(command.get_program());
-        shell.args(command.get_args()).args(lives.iter().map(|life| &life.id));
-        shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let ran = Ran::of(&mut shell);
+    let ids: Vec<&str> = lives.iter().map(|life| life.id.as_str()).collect();
+    // With five, not one file can be read beside those that every command has open.
+    for (limit, code) in [("ulimit -Sn 10", 0), ("ulimit -n 10", 0), ("ulimit -n 5", 124)] {
+        let ran = Ran::of(&mut limited(&world, limit, &[&["wait", "--cap", "300ms"], &ids[..]].concat()));
         assert_eq!(ran.code(), Some(code), "{limit}: {ran:?}");
     }
+}
+
+/// A command of abide under a limit of the shell.
+fn limited(world: &World, limit: &str, args: &[&str]) -> Command {
+    world.bash(&format!("{limit}; exec \"$0\" \"$@\""), args)
+}
+
+#[test]
+fn a_wait_for_more_sessions_than_there_are_descriptors_passes_on_their_codes() {
+    let world = World::new();
+    let lives: Vec<Life<'_>> =
+        (0..24).map(|_| world.live(&["trap-exit USR1 3", "print ready", "hang"])).collect();
+    lives.iter().for_each(|life| life.until_shown("ready"));
+    let ids: Vec<&str> = lives.iter().map(|life| life.id.as_str()).collect();
+    let waiting = |flag| {
+        let mut command = limited(&world, "ulimit -n 32", &[&["wait", flag], &ids[..]].concat());
+        let waiting = Running::start(command.stderr(Stdio::null()));
+        until("it waits", || waits(&waiting));
+        waiting
+    };
+    let (mut any, mut all) = (waiting("--any"), waiting("--all"));
+    // Nothing is held of the last.
+    lives[23].program.0.signal(Signal::USR1);
+    assert_eq!(any.reap(), Ending::Exited(3));
+    lives.iter().for_each(|life| life.program.0.signal(Signal::USR1));
+    assert_eq!(all.reap(), Ending::Exited(3));
 }
