@@ -175,6 +175,7 @@ impl Sessions {
     pub fn stop(&self, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
         let home = self.home_of(session)?;
         stop::stop(&self.truth, home, session, grace_ms)
+            .map_err(|refusal| stop::with_way_out(&self.truth, home, session, refusal))
     }
 
     /// Whether a session may and can be removed; with `force`, after it was stopped if it runs.
@@ -182,10 +183,13 @@ impl Sessions {
     /// # Errors
     /// If its status does not allow it, or its home cannot be written to.
     pub fn admits_removal(&self, session: &Session, force: bool) -> Result<(), Failure> {
+        let home = self.home_of(session)?;
         if !(force && session.verdict.status.is_stoppable()) {
-            session.admits_removal(force)?;
+            session
+                .admits_removal(force)
+                .map_err(|refusal| stop::with_way_out(&self.truth, home, session, refusal))?;
         }
-        collect::can_remove(self.home_of(session)?, session)
+        collect::can_remove(home, session)
     }
 
     /// Removes a session with everything that is known of it. With `force`, also one that cannot be told over.
@@ -352,6 +356,7 @@ impl Sessions {
     pub fn signal(&self, session: &Session, number: i32) -> Result<(), Failure> {
         let home = self.home_of(session)?;
         stop::send(&self.truth, home, session, number)
+            .map_err(|refusal| stop::with_way_out(&self.truth, home, session, refusal))
     }
 
     /// The processes of a session that outlived its program and are alive now; none while that program lives.

@@ -61,6 +61,18 @@ impl Session {
         self.verdict.status.is_active() && seen.iter().any(|one| one.is_alive())
     }
 
+    /// The same, and the record is good enough to tell how it stands: to wait on is right.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        let status = self.verdict.status;
+        self.is_provably_alive() && (status.is_stoppable() || status.has_live_host())
+    }
+
+    /// It lives, and not enough can be read of it to end it.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        self.is_provably_alive() && !self.is_healthy() && self.verdict.rule != Rule::Removing
+    }
+
     /// Whether it may be removed; with `force`, also what cannot be told over.
     ///
     /// # Errors
@@ -103,14 +115,12 @@ impl Session {
     /// What ends a session that lives and of which we cannot tell enough to end it: a plain signal to its guard, which is
     /// an orderly stop, or to its program where no guard lives.
     fn kill(&self) -> Option<String> {
-        let status = self.verdict.status;
-        if !status.is_active() || status.is_stoppable() || status.has_live_host() {
+        if !self.is_out_of_reach() {
             return None;
         }
         let guard = self.evidence.helpers.guarded.as_ref().filter(|_| self.seen.guard.is_alive());
         if let Some(guard) = guard {
-            let pid = guard.body.guard.pid;
-            return Some(format!("`kill {pid}` has its guard stop the session in order"));
+            return Some(kill_guard(guard.body.guard.pid));
         }
         let program = program_of(&self.evidence).filter(|_| self.seen.program.is_alive())?;
         Some(format!("`kill {}` asks its program to end", program.pid))
@@ -204,4 +214,9 @@ impl Session {
         let started = || beginning.started.as_ref().map(|told| told.at.wall);
         launched.or_else(adopted).or_else(started).unwrap_or(0)
     }
+}
+
+/// A plain signal to a guard is an orderly stop.
+pub(crate) fn kill_guard(pid: u32) -> String {
+    format!("`kill {pid}` has its guard stop the session in order")
 }

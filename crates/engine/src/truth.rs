@@ -16,6 +16,7 @@ use abide_sys::lock::{self, Holder};
 use abide_sys::probe::{InFront, Probe, Relative};
 
 use crate::declared;
+use crate::guard;
 use crate::store::{Home, Reading, SessionDir};
 
 /// How often evidence is read again because it grew, or because its end was being written.
@@ -125,6 +126,15 @@ impl Truth {
     #[must_use]
     pub fn ancestors(&self, of: u32) -> Vec<Relative> {
         self.probe.ancestors(of)
+    }
+
+    /// The guard that holds this session's directory, whether or not it is on record.
+    pub(crate) fn guard_of(&self, dir: &SessionDir) -> Option<Relative> {
+        let holders = disk::file_id(dir.dir()).map(|id| self.probe.holders(id)).unwrap_or_default();
+        let is_guard = |one: &Relative| {
+            one.command.get(1).is_some_and(|word| word.as_bytes() == guard::ARGUMENT.to_bytes())
+        };
+        holders.into_iter().find(is_guard)
     }
 
     /// The number of a process' controlling terminal.

@@ -16,7 +16,7 @@ use linux as system;
 use std::os::fd::OwnedFd;
 
 use abide_core::evidence::{How, Observer};
-use abide_core::identity::{Doubt, Here, Identity, Liveness, Lock, judge};
+use abide_core::identity::{Doubt, FileId, Here, Identity, Liveness, Lock, judge};
 
 /// Which of the kernel's means are used. All by default; tests switch some off to see the fallbacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +133,12 @@ impl Probe {
     #[must_use]
     pub fn ancestors(&self, of: u32) -> Vec<Relative> {
         system::ancestors(of)
+    }
+
+    /// Every process that has this file open, as far as we may know.
+    #[must_use]
+    pub fn holders(&self, of: FileId) -> Vec<Relative> {
+        system::holders(of)
     }
 
     /// The number of a process' controlling terminal; see `tty::number`.

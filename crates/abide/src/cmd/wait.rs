@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = concat!("Exits with the declared code, else the program's code or 128+signal; 126 or 127 if \
     it could not be executed; 125 if there is no code to pass on (lost, damaged, no such session). A session \
     of which nothing can be told any more ends the wait for all, with 125. At the \
-    cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved. With conditions: 0 once all \
+    cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved or its status is unknown. With conditions: 0 once all \
     of them hold (--any: one of them, in one of the sessions), 124 at the --timeout, 125 if a session ends before. A text \
     counts wherever it is to be seen or has been since the wait began, lines that scrolled by included; with --since only in what \
     was shown after that.", signals_end_this!("the session goes on.")))]
@@ -141,7 +141,7 @@ fn code(session: &Session, strict: bool) -> u8 {
     match verdict.codes.wait {
         Some(code) => code,
         None if session.is_over() => super::NO_CODE,
-        None if session.is_provably_alive() && !strict => 0,
+        None if session.is_healthy() && !strict => 0,
         None => timed_out,
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct WaitedView<'a> {
     id: &'a str,
     ended: bool,
     status: StatusName,
-    /// Whether its program, its agent, or its guard that still finishes it, is provably alive; null if that is unknown.
+    /// Whether its program, its agent, or its guard that still finishes it, is provably alive; null if that or its status is unknown.
     alive: Option<bool>,
     /// The declared code, else an observed exit code.
     exit_code: Option<u8>,
@@ -68,7 +68,7 @@ impl<'a> WaitedView<'a> {
     /// `again` is the command that waits once more for all that was waited for, `hinted` makes commands complete.
     pub(crate) fn new(session: &'a Session, again: &str, hinted: &impl Fn(&str) -> String) -> Self {
         let verdict = &session.verdict;
-        let alive = session.is_provably_alive();
+        let alive = session.is_healthy();
         let over = session.has_ended();
         Self {
             id: session.id.as_str(),
@@ -131,7 +131,7 @@ fn says(session: &Session) -> Vec<String> {
     let outcome = verdict.outcome.as_ref().map(|outcome| outcome.says());
     match (declared, outcome) {
         _ if !session.has_ended() => {
-            let unproved = !session.is_provably_alive();
+            let unproved = !session.is_healthy();
             unproved.then(|| verdict.rule.says().to_owned()).into_iter().collect()
         }
         (Some(told), Some(outcome)) => {
@@ -170,5 +170,5 @@ fn hint(session: &Session, alive: bool, again: &str) -> String {
     if alive {
         return format!("this is healthy: the session is alive and goes on; wait again with `{again}`");
     }
-    format!("`abide why {}` shows why its life cannot be proved; wait again with `{again}`", session.id)
+    format!("`abide why {}` shows why its life cannot be told; wait again with `{again}`", session.id)
 }

@@ -121,13 +121,46 @@ fn a_wait_for_what_lives_goes_on_though_all_of_its_record_is_gone() {
     let life = world.live(&["trap-exit USR1 3", "print ready", "hang"]);
     life.until_shown("ready");
     std::fs::File::create(world.dir(&life.id).join("evidence")).expect("it is ours");
-    let capped = world.abide.run(&["wait", "--json", "--cap", "1ms", &life.id]);
-    assert_eq!(capped.code(), Some(0), "its guard is provably alive: {capped:?}");
     assert_eq!(world.abide.run(&["rm", "--force", &life.id]).code(), Some(5), "it lives");
     let mut waiting = world.start(&["wait", &life.id]);
     until("it waits", || crate::common::waits(&waiting));
     life.program.0.signal(Signal::USR1);
     assert_eq!(waiting.reap(), Ending::Exited(3), "what its guard recorded afterwards counts");
+}
+
+#[test]
+fn a_session_whose_record_is_cut_or_gone_is_not_called_healthy_and_can_be_ended_as_the_refusal_says() {
+    let world = World::new();
+    for left in [Some(100), Some(0), None] {
+        let life = world.live(&["hang"]);
+        let (guard, host) = (life.helper("guard", None), life.helper("host", None));
+        let evidence = world.dir(&life.id).join("evidence");
+        match left {
+            Some(bytes) => {
+                std::fs::OpenOptions::new().write(true).open(&evidence).and_then(|f| f.set_len(bytes))
+            }
+            None => std::fs::remove_file(&evidence),
+        }
+        .expect("it is ours");
+        let capped = world.abide.run(&["wait", "--json", "--cap", "1ms", &life.id]);
+        let told = data(&capped);
+        assert_eq!((capped.code(), &told["status"]), (Some(124), &"unknown".into()), "{left:?}: {told}");
+        assert!(told["alive"].is_null(), "{left:?}: {told}");
+        let capped = world.abide.run(&["wait", "--cap", "1ms", &life.id]);
+        assert_eq!(capped.code(), Some(124), "{left:?}: {capped:?}");
+        let reason = capped.stderr.contains("the record of its launch cannot be read");
+        assert!(reason && !capped.stderr.contains("healthy"), "{left:?}: {capped:?}");
+        let way_out = format!("hint: `kill {}` has its guard stop the session in order", guard.pid());
+        for refused in [&["stop", &life.id][..], &["signal", "TERM", &life.id], &["rm", "--force", &life.id]]
+        {
+            let ran = world.abide.run(refused);
+            assert!(ran.code() == Some(5) && ran.stderr.contains(&way_out), "{left:?}: {ran:?}");
+        }
+        guard.signal(Signal::TERM);
+        [guard, host].iter().for_each(abide_testkit::Observer::await_end);
+        assert!(!life.program.0.lives(), "{left:?}");
+        assert_eq!(world.abide.run(&["rm", "--force", &life.id]).code(), Some(0), "{left:?}");
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ use abide_sys::{clock, signal};
 use crate::act::seal;
 use crate::place;
 use crate::place::tree;
+use crate::session;
 use crate::store::{Home, Writer};
 use crate::truth::{Session, Truth};
 use crate::wait::Waiting;
@@ -169,6 +170,19 @@ pub(crate) fn send(truth: &Truth, home: &Home, session: &Session, number: i32) -
     note_signal(&mut pen, session, number, &program.0)?;
     signal::send(&program.1, number).map_err(|e| refused(session, "signal the program of session", &e))?;
     pen.sync().map_err(|e| refused(session, "write to the record of session", &e))
+}
+
+/// A refusal with a way out that works also where not even the guard is on record: whoever holds the directory is asked.
+pub(crate) fn with_way_out(truth: &Truth, home: &Home, session: &Session, refusal: Failure) -> Failure {
+    let unread = session.is_out_of_reach() && session.evidence.helpers.guarded.is_none();
+    let dir = home.session(&session.id).ok().filter(|_| unread);
+    match dir.and_then(|dir| truth.guard_of(&dir)) {
+        Some(guard) => {
+            let kill = session::kill_guard(guard.pid);
+            refusal.hint(format!("{kill}; `abide rm --force {}` removes it then", session.id))
+        }
+        None => refusal,
+    }
 }
 
 /// The processes of the session that outlived its program and are alive now.

@@ -1,7 +1,7 @@
 //! The seam for systems other than Linux: nothing can be said there yet, and it is said.
 
 use abide_core::evidence::{How, Observer};
-use abide_core::identity::{Doubt, Here, Identity, Sighting};
+use abide_core::identity::{Doubt, FileId, Here, Identity, Sighting};
 
 use std::os::fd::OwnedFd;
 
@@ -53,6 +53,10 @@ pub(super) const fn descendants(_: u32) -> Vec<Relative> {
 
 pub(super) const fn process(_: u32) -> Option<Relative> {
     None
+}
+
+pub(super) const fn holders(_: FileId) -> Vec<Relative> {
+    Vec::new()
 }
 
 pub(super) const fn foreground(_: u32) -> Vec<InFront> {

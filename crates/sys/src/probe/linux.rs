@@ -164,10 +164,22 @@ fn children(of: u32) -> Option<Vec<u32>> {
     Some(found)
 }
 
+fn numbers_in(folder: &str) -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+}
+
+pub(super) fn holders(of: FileId) -> Vec<Relative> {
+    let holds = |pid: &u32| {
+        let folder = format!("/proc/{pid}/fd");
+        numbers_in(&folder).any(|number| file_id(&format!("{folder}/{number}")) == Some(of))
+    };
+    numbers_in("/proc").filter(holds).filter_map(process).collect()
+}
+
 /// By what every process says of its parent.
 fn walk_up(to: u32) -> Vec<(u32, u32)> {
-    let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let pids = numbers_in("/proc");
     let mut others: Vec<_> = pids.filter_map(|pid| parent(pid).map(|parent| (pid, parent))).collect();
     let mut family = vec![to];
     let mut found = Vec::new();
