@@ -53,6 +53,8 @@ pub enum Effect {
 
 const TERM: i32 = 15;
 const KILL: i32 = 9;
+/// Wakes what stands still: until then it hears nothing but the kill.
+const CONT: i32 = 18;
 /// How long what is left of a tree may take to end before it is killed, and to die before it is named.
 const SWEEP_MS: u64 = 2_000;
 /// How long to wait before writing the outcome is tried again.
@@ -214,7 +216,9 @@ impl Guard {
         let signal = self.orders.asking.get(asked).copied().unwrap_or(KILL);
         let patience = if signal == KILL { grace_ms.max(KILL_AGAIN_MS) } else { grace_ms };
         let next_at = now.saturating_add(patience);
-        let effects = vec![Effect::SignalProgram(signal), Effect::WakeAt(next_at)];
+        let wakes = (signal != KILL).then_some(Effect::SignalProgram(CONT));
+        let effects = [Effect::SignalProgram(signal)].into_iter().chain(wakes);
+        let effects = effects.chain([Effect::WakeAt(next_at)]).collect();
         (Phase::Stopping { asked: asked.saturating_add(1), grace_ms, next_at }, effects)
     }
 
@@ -282,7 +286,9 @@ impl Respawn {
 
 fn sweep(now: u64, signal: i32) -> (Phase, Vec<Effect>) {
     let until = now.saturating_add(SWEEP_MS);
-    let effects = vec![Effect::SignalTree(signal), Effect::CountTree, Effect::WakeAt(until)];
+    let wakes = (signal != KILL).then_some(Effect::SignalTree(CONT));
+    let effects = [Effect::SignalTree(signal)].into_iter().chain(wakes);
+    let effects = effects.chain([Effect::CountTree, Effect::WakeAt(until)]).collect();
     (Phase::Sweeping { signal, until }, effects)
 }
 
@@ -387,12 +393,14 @@ mod tests {
             ],
             &[
                 "program:15",
+                "program:18",
                 "wake:110",
                 "program:9",
                 "wake:1110",
                 "drain",
                 "record:Signaled { signal: 9, core: false }:Some(Asked)",
                 "tree:15",
+                "tree:18",
                 "count",
                 "wake:2113",
                 "tree:9",
@@ -408,7 +416,16 @@ mod tests {
         check(
             Orders { asking: vec![2, TERM], timeout_at: None, remove: false },
             &[(0, Input::StopAsked { grace_ms: 10 }), (10, Input::Woke), (20, Input::Woke)],
-            &["program:2", "wake:10", "program:15", "wake:20", "program:9", "wake:1020"],
+            &[
+                "program:2",
+                "program:18",
+                "wake:10",
+                "program:15",
+                "program:18",
+                "wake:20",
+                "program:9",
+                "wake:1020",
+            ],
         );
     }
 
@@ -421,7 +438,7 @@ mod tests {
                 (5, Input::StopAsked { grace_ms: 10 }),
                 (15, Input::Woke),
             ],
-            &["program:15", "wake:10000", "wake:15", "program:9", "wake:1015"],
+            &["program:15", "program:18", "wake:10000", "wake:15", "program:9", "wake:1015"],
         );
     }
 
@@ -430,7 +447,7 @@ mod tests {
         check(
             Orders { asking: vec![TERM], timeout_at: Some(100), remove: false },
             &[(99, Input::Woke), (100, Input::Woke), (101, ended(EXIT_0)), (102, Input::Drained)],
-            &["program:15", "wake:2100", "drain", "record:Exited { code: 0 }:Some(Timeout)"],
+            &["program:15", "program:18", "wake:2100", "drain", "record:Exited { code: 0 }:Some(Timeout)"],
         );
     }
 

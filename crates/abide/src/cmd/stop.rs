@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "Exits with 0 once the death of the program is proved and nothing of it is left, else \
+    after_help = "A program that stands still (SIGSTOP) is let go on, so that it hears what it is asked. Exits with 0 once the death of the program is proved and nothing of it is left, else \
     with 1, naming what is. HUP, INT and TERM end this command only, as they end any program; a stop \
     that was asked for is completed."
 )]

@@ -270,3 +270,26 @@ fn a_stop_that_finds_the_guard_dead_is_done_by_the_next_one() {
     let kept = if ends_are_kept() { ("exited", Some(6), None) } else { ("lost", None, None) };
     assert_eq!(outcome(&told["data"]), kept, "{told}");
 }
+
+#[test]
+fn a_program_that_stands_still_is_woken_to_hear_that_it_is_asked_to_end() {
+    let world = World::new();
+    for attended in [true, false] {
+        let life = world.live(&["ignore HUP", "trap-exit TERM 6", "print ready", "hang"]);
+        life.until_shown("ready");
+        life.helper("host", None);
+        if !attended {
+            life.kill_helpers();
+        }
+        life.program.0.signal(Signal::STOP);
+        until("it stands still", || life.inspect()["processes"]["program"]["qualifier"] == "stopped");
+        let stop = world.abide.run(&["stop", "--grace", "5s", &life.id]);
+        assert_eq!(stop.code(), Some(0), "{stop:?}");
+        let signals: Vec<Value> =
+            world.told(&life.id, "signalled").iter().map(|told| told["signal"].clone()).collect();
+        assert_eq!(signals, [15, 18], "attended: {attended}");
+        if attended {
+            assert_eq!(outcome(&life.inspect()), ("exited", Some(6), None));
+        }
+    }
+}

@@ -231,6 +231,11 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
         note_signal(&mut pen, session, number, &program)?;
         // Whatever the answer, what counts is whether it ends.
         let _ = signal::send(&pidfd, number);
+        if number != signal::KILL {
+            // What stands still hears nothing but the kill.
+            note_signal(&mut pen, session, signal::CONT, &program)?;
+            let _ = signal::send(&pidfd, signal::CONT);
+        }
         if ends_within(&pidfd, patience) {
             break;
         }
