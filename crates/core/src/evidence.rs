@@ -198,6 +198,9 @@ pub struct Terms {
     /// The session is to be ended after this long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// The patience at each step of that end. Versions that did not record it had two seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace_ms: Option<u64>,
     /// The session is to be removed once it is over and its outcome is on record.
     #[serde(default, skip_serializing_if = "is_false")]
     pub remove: bool,

@@ -1,16 +1,32 @@
 //! The guard's mind: what to do when the program ends, a stop is asked for, or time is up.
 //! Decides; the loop in `engine::guard` obeys. Time is an argument, in ms of boot time.
 
-use crate::evidence::{Cause, How, Resources};
+use crate::evidence::{Cause, How, Resources, Terms};
 
 /// What the guard is told at its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Orders {
     /// The signals that ask the program to end, politest first; `KILL` follows by itself.
     pub asking: Vec<i32>,
-    pub timeout_at: Option<u64>,
+    pub timeout: Option<Timeout>,
     /// The session is to be removed once it is over.
     pub remove: bool,
+}
+
+/// When the session is to be ended, and with how much patience at each step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeout {
+    at: u64,
+    grace_ms: u64,
+}
+
+impl Timeout {
+    /// What the terms of a launch ask for, of a program that started at this time.
+    #[must_use]
+    pub fn of(terms: &Terms, started: u64) -> Option<Self> {
+        let grace_ms = terms.grace_ms.unwrap_or(UNSAID_GRACE_MS);
+        terms.timeout_ms.map(|ms| Self { at: started.saturating_add(ms), grace_ms })
+    }
 }
 
 /// What happened.
@@ -57,6 +73,8 @@ const KILL: i32 = 9;
 const CONT: i32 = 18;
 /// How long what is left of a tree may take to end before it is killed, and to die before it is named.
 const SWEEP_MS: u64 = 2_000;
+/// The patience of a timeout whose launch did not say.
+const UNSAID_GRACE_MS: u64 = 2_000;
 /// How long to wait before writing the outcome is tried again.
 const RETRY_MS: u64 = 250;
 /// How long the kernel is given to remove a killed process before it is killed once more.
@@ -113,7 +131,7 @@ impl Guard {
     #[must_use]
     pub fn wake_at(&self) -> Option<u64> {
         match self.phase {
-            Phase::Running => self.orders.timeout_at,
+            Phase::Running => self.orders.timeout.map(|timeout| timeout.at),
             Phase::Stopping { next_at, .. } => Some(next_at),
             Phase::Recording { retry_at, .. } => retry_at,
             Phase::Sweeping { until, .. } | Phase::Lingering { until } => Some(until),
@@ -154,14 +172,15 @@ impl Guard {
     /// Decides.
     #[must_use = "effects are orders; dropping them loses a signal or a record"]
     pub fn handle(&mut self, now: u64, input: Input) -> Vec<Effect> {
+        let time_is_up = self.orders.timeout.filter(|timeout| timeout.at <= now);
         let (next, effects) = match (self.phase, input) {
             (Phase::Running, Input::StopAsked { grace_ms }) => {
                 self.cause = Some(Cause::Asked);
                 self.ask(now, 0, grace_ms)
             }
-            (Phase::Running, Input::Woke) if self.orders.timeout_at.is_some_and(|at| at <= now) => {
+            (Phase::Running, Input::Woke) if let Some(timeout) = time_is_up => {
                 self.cause = Some(Cause::Timeout);
-                self.ask(now, 0, SWEEP_MS)
+                self.ask(now, 0, timeout.grace_ms)
             }
             // Whoever asks again with less patience is heard.
             (Phase::Stopping { asked, grace_ms, next_at }, Input::StopAsked { grace_ms: new }) => {
@@ -322,7 +341,7 @@ mod tests {
     }
 
     fn plain() -> Orders {
-        Orders { asking: vec![TERM], timeout_at: None, remove: false }
+        Orders { asking: vec![TERM], timeout: None, remove: false }
     }
 
     #[test]
@@ -414,7 +433,7 @@ mod tests {
     #[test]
     fn a_polite_signal_comes_before_term() {
         check(
-            Orders { asking: vec![2, TERM], timeout_at: None, remove: false },
+            Orders { asking: vec![2, TERM], timeout: None, remove: false },
             &[(0, Input::StopAsked { grace_ms: 10 }), (10, Input::Woke), (20, Input::Woke)],
             &[
                 "program:2",
@@ -445,10 +464,20 @@ mod tests {
     #[test]
     fn time_being_up_is_a_stop_with_its_own_cause() {
         check(
-            Orders { asking: vec![TERM], timeout_at: Some(100), remove: false },
+            timed(Some(7_000)),
             &[(99, Input::Woke), (100, Input::Woke), (101, ended(EXIT_0)), (102, Input::Drained)],
-            &["program:15", "program:18", "wake:2100", "drain", "record:Exited { code: 0 }:Some(Timeout)"],
+            &["program:15", "program:18", "wake:7100", "drain", "record:Exited { code: 0 }:Some(Timeout)"],
         );
+    }
+
+    fn timed(grace_ms: Option<u64>) -> Orders {
+        let terms = Terms { timeout_ms: Some(60), grace_ms, ..Terms::default() };
+        Orders { timeout: Timeout::of(&terms, 40), ..plain() }
+    }
+
+    #[test]
+    fn a_timeout_whose_launch_says_nothing_of_patience_has_what_it_always_had() {
+        check(timed(None), &[(100, Input::Woke)], &["program:15", "program:18", "wake:2100"]);
     }
 
     #[test]

@@ -75,8 +75,10 @@ pub(crate) struct Args {
     env: Vec<OsString>,
     #[arg(long, value_name = "BYTES", help = Key::RecordBytes.help("Cut the recording there; the program goes on"))]
     max_recording: Option<String>,
-    /// End the session after this long
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help = format!(
+        "End the session after this long, as `stop` does; the patience is `grace` of the config file, or {}",
+        Key::Grace.built_in()
+    ))]
     timeout: Option<String>,
     #[command(flatten)]
     key: attach::KeyArgs,
@@ -205,6 +207,7 @@ impl Args {
             env.insert(key, value);
         }
         let input = self.input()?;
+        let timeout_ms = self.timeout.as_deref().map(parse_duration).transpose()?;
         let here = || std::env::current_dir().map_err(|e| Failure::io("find", &"the working directory", &e));
         Ok(Request {
             argv: self.command,
@@ -220,7 +223,8 @@ impl Args {
             size: (!self.no_tty).then(|| parse_size(&front.value(Key::Size, self.size))).transpose()?,
             input,
             terms: Terms {
-                timeout_ms: self.timeout.map(|text| parse_duration(&text)).transpose()?,
+                timeout_ms,
+                grace_ms: timeout_ms.and(Some(parse_duration(&front.value(Key::Grace, None))?)),
                 remove: self.rm,
                 durable: self.durable,
                 record_bytes: parse_limit(&front.value(Key::RecordBytes, self.max_recording))?,

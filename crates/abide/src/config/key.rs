@@ -39,7 +39,7 @@ macro_rules! keys {
 
 keys! {
     Home      "home"         Directory "~/.local/state/abide" "where the sessions are",
-    Grace     "grace"        Duration  "10s"     "the patience of `stop` and `rm --force` at each step",
+    Grace     "grace"        Duration  "10s"     "the patience of `stop`, `rm --force` and `run --timeout` at each step",
     Size      "size"         Size      "80x24"   "the size of a session's terminal while none is attached",
     Detach    "detach_key"   Key       "ctrl-\\" "what detaches: a key that is typed twice within a second, or keys in turn",
     Color     "color"        Colours   "auto"    "when text has colours",

@@ -8,7 +8,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 use rustix::process::Signal;
 
-use crate::common::{World, agent, data};
+use crate::common::{Gate, World, agent, data};
 
 /// Counts how often a file is opened.
 struct Opens(OwnedFd);
@@ -26,6 +26,23 @@ impl Opens {
         let mut reader = Reader::new(&self.0, &mut room);
         std::iter::from_fn(|| reader.next().ok().map(drop)).count()
     }
+}
+
+#[test]
+fn a_session_whose_time_is_up_has_the_patience_of_the_file_to_end_well() {
+    let world = World::new();
+    let _path = world.home.config("grace = '10m'\n");
+    let gate = Gate::new(&world.beside("gate"));
+    let script = "trap 'echo asked; read go < \"$0\"; exit 4' TERM; echo ready; while :; do sleep 0.05; done";
+    let id = world.launch(&["--timeout", "300ms"], &["sh", "-c", script, &world.beside("gate")]);
+    let life = world.observe(id);
+    life.until_shown("asked");
+    assert_eq!(world.told(&life.id, "launched")[0]["terms"]["grace_ms"], 600_000);
+    let capped = world.abide.run(&["wait", "--cap", "3s", &life.id]);
+    assert_eq!((capped.code(), life.program.0.lives()), (Some(0), true), "{capped:?}");
+    gate.open();
+    let (code, told) = world.wait(&life.id);
+    assert_eq!((code, &told["outcome"]["cause"]), (Some(4), &"timeout".into()), "{told}");
 }
 
 #[test]

@@ -75,7 +75,13 @@ pub(crate) fn launched() -> Body {
         program: Some(process(PROGRAM)),
         agent: None,
         stdin: Some("pipe".into()),
-        terms: Terms { timeout_ms: Some(1), remove: true, durable: true, record_bytes: Some(2) },
+        terms: Terms {
+            timeout_ms: Some(1),
+            grace_ms: Some(3),
+            remove: true,
+            durable: true,
+            record_bytes: Some(2),
+        },
     }))
 }
 

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::body_from_line;
 use abide_core::evidence::{Observer, Role, Witness};
-use abide_core::guard::{Guard, Input, Orders};
+use abide_core::guard::{Guard, Input, Orders, Timeout};
 use abide_core::recording::Kind;
 use abide_core::verdict::program_of;
 use abide_core::wire::ANSWERS;
@@ -99,8 +99,8 @@ fn answered_before(((whose, position), _): ((u64, u64), usize), spill: &Spill) -
 
 fn orders(known: &Evidence, started_boot: u64) -> Orders {
     let terms = known.beginning.launched.as_ref().map(|told| told.body.terms).unwrap_or_default();
-    let timeout_at = terms.timeout_ms.map(|ms| started_boot.saturating_add(ms));
-    Orders { asking: vec![signal::TERM], timeout_at, remove: terms.remove }
+    let timeout = Timeout::of(&terms, started_boot);
+    Orders { asking: vec![signal::TERM], timeout, remove: terms.remove }
 }
 
 type Outputs = (Vec<(Kind, File)>, Option<OwnedFd>);

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::frame::{body_from_line, body_to_line};
 use abide_core::evidence::{Body, ExecFailed, Guarded, Launched, Observer, Role, Size, Started};
-use abide_core::guard::{Guard, Orders};
+use abide_core::guard::{Guard, Orders, Timeout};
 use abide_core::id::SessionId;
 use abide_core::recording::{Kind, Start};
 use abide_sys::cgroup::Cgroup;
@@ -103,10 +103,10 @@ fn launch(
         Err(doubt) => return Err(gated.close().unwrap_or_else(|| io::Error::other(doubt.says()))),
     };
     launched.program = Some(identity);
-    let timeout_at = launched.terms.timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
+    let timeout = Timeout::of(&launched.terms, clock::now().boot);
     let path = launched.argv.first().cloned().unwrap_or_default();
     let command = Called { path, cwd: launched.cwd.clone() };
-    let orders = Orders { asking: vec![signal::TERM], timeout_at, remove: launched.terms.remove };
+    let orders = Orders { asking: vec![signal::TERM], timeout, remove: launched.terms.remove };
     let durable = launched.terms.durable;
     evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;
     home.publish(&id)?;
