@@ -178,7 +178,7 @@ impl Default for Probe {
 #[cfg(test)]
 mod tests {
     use super::{Means, elsewhere};
-    use abide_core::identity::{Doubt, Sighting};
+    use abide_core::identity::{Doubt, FileId, Sighting};
     use std::os::fd::AsFd;
 
     #[test]
@@ -191,6 +191,7 @@ mod tests {
         assert_eq!((elsewhere::parent(1), elsewhere::terminal(1)), (None, None));
         assert!(elsewhere::hold(1).is_none() && elsewhere::process(1).is_none());
         assert!(elsewhere::foreground(1).is_empty() && !elsewhere::is_traced(1));
+        assert!(elsewhere::holders(FileId { dev: 0, ino: 1 }).is_empty());
         assert!(elsewhere::descendants(1).is_empty() && elsewhere::ancestors(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none() && elsewhere::pid_of(&held).is_none());
