@@ -40,6 +40,10 @@ bench-ls:
 bench-life *WHAT:
     cargo run --release -p abide-testkit --bin bench-life -- {{ WHAT }}
 
+# Programs that others drive: batch [TIMES], exec [TIMES [SEED]] (both without a name)
+bench-drive *WHAT:
+    cargo run --release -p abide-testkit --bin bench-drive -- {{ WHAT }}
+
 # Has ffmpeg decode a video of ours and compares every picture (needs ffmpeg)
 video-check:
     cargo run --release -q -p abide-picture --example video-check

@@ -15,6 +15,9 @@ pub struct Abide {
 }
 
 impl Abide {
+    /// Where it and what it starts look for programs.
+    pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
     /// `exe` is the test's `env!("CARGO_BIN_EXE_abide")`.
     #[must_use]
     pub fn new(exe: impl Into<PathBuf>, home: &ScratchHome) -> Self {
@@ -44,7 +47,7 @@ impl Abide {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.exe);
         command.args(args).env_clear().env("ABIDE_HOME", &self.home).env("HOME", &self.around);
-        command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
+        command.env("PATH", Self::PATH).env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
         command
     }
 

@@ -1,5 +1,7 @@
 //! What the benchmarks share: the released binary, sessions of it in a scratch home, and figures in a row.
 
+pub mod batches;
+pub mod executing;
 pub mod killing;
 pub mod memory;
 pub mod past;
@@ -12,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use abide_sys::clock;
 use serde_json::Value;
 
 use crate::{Abide, Observer, ScratchHome};
@@ -68,7 +71,15 @@ impl Bench {
     /// # Errors
     /// If that failed.
     pub fn launch(&self, command: &[&str]) -> io::Result<String> {
-        let ran = self.abide.run(&[&["run", "-d", "--"], command].concat());
+        self.launch_with(&[], command)
+    }
+
+    /// The same, with flags for `run`.
+    ///
+    /// # Errors
+    /// If that failed.
+    pub fn launch_with(&self, flags: &[&str], command: &[&str]) -> io::Result<String> {
+        let ran = self.abide.run(&[&["run", "-d"], flags, &["--"], command].concat());
         match ran.code() {
             Some(0) => Ok(ran.stdout.trim_end().to_owned()),
             _ => Err(io::Error::other(ran.stderr)),
@@ -108,6 +119,59 @@ impl Drop for Bench {
         for id in listed.lines() {
             let _ = self.abide.run(&["stop", "--grace", "0s", id]);
         }
+    }
+}
+
+/// Makes sure that programs are installed where the sessions look for them.
+///
+/// # Errors
+/// If one is not: that is a failure, not a figure less.
+pub fn need(programs: &[&str]) -> io::Result<()> {
+    let installed = |program: &&str| {
+        Abide::PATH
+            .split(':')
+            .any(|folder| Path::new(folder).join(program).metadata().is_ok_and(|it| it.is_file()))
+    };
+    let missing: Vec<&str> = programs.iter().copied().filter(|program| !installed(program)).collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        let packages = missing.iter().map(|&program| if program == "top" { "procps" } else { program });
+        let packages: Vec<&str> = packages.collect();
+        let (missing, packages) = (missing.join(", "), packages.join(" "));
+        Err(io::Error::other(format!(
+            "not installed in {}: {missing} (apt-get install {packages})",
+            Abide::PATH
+        )))
+    }
+}
+
+/// What became of many rounds of the same: how long each took, and what went wrong in which.
+#[derive(Debug, Default)]
+pub struct Tally {
+    rounds: usize,
+    took: Figures,
+    failed: Vec<String>,
+}
+
+impl Tally {
+    /// Does a round, and counts it.
+    pub fn round(&mut self, act: impl FnOnce() -> Result<(), String>) {
+        let began = clock::boot_micros();
+        let done = act();
+        self.took.add(clock::boot_micros() - began);
+        self.rounds += 1;
+        self.failed.extend(done.err().map(|why| format!("round {}: {why}", self.rounds)));
+    }
+
+    /// How many went well, and how long they took.
+    ///
+    /// # Errors
+    /// If one did not, or it cannot be told.
+    pub fn tell(&self, what: &str, out: &mut impl io::Write) -> io::Result<()> {
+        let well = self.rounds - self.failed.len();
+        writeln!(out, "{what}: {well} of {} right, {}", self.rounds, self.took.says())?;
+        if self.failed.is_empty() { Ok(()) } else { Err(io::Error::other(self.failed.join("\n"))) }
     }
 }
 

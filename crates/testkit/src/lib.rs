@@ -1,5 +1,5 @@
 //! What abide's tests share, each helper once; never shipped. Read from the top: where a test lives (`scratch`, `cgroup`),
-//! what it starts (`running`, `terminal`, `agent`, `abide`), who knows the truth (`observer`), and the faults it injects
+//! what it starts (`running`, `terminal`, `agent`, `abide`) and types (`lines`), who knows the truth (`observer`), and the faults it injects
 //! (`namespace`, `drill`, `reuse`, `trace`); `bench` has the figures. Nothing here sleeps: a deadline is a failure message, never a pace.
 
 pub mod abide;
@@ -9,6 +9,7 @@ mod bins;
 pub mod cgroup;
 pub mod deadline;
 pub mod drill;
+pub mod lines;
 pub mod namespace;
 pub mod observer;
 pub mod reuse;

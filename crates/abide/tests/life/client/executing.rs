@@ -1,16 +1,16 @@
 //! A line in the session's own shell: its code and its output are exact, and nothing else of it is ever seen.
 
 use abide_testkit::deadline::until;
+use abide_testkit::lines::{Dice, SHELLS};
 use abide_testkit::{Ending, Ran, Terminal};
 
 use crate::common::{Life, World, data, is_installed};
 
-const BASH: &[&str] = &["bash", "--norc"];
+const BASH: &[&str] = SHELLS[0];
 
 /// bash, and of the others those that are installed; `.ci/run` installs all of them where it can.
 fn shells() -> impl Iterator<Item = &'static [&'static str]> {
-    let others: [&[&str]; 3] = [&["zsh", "-f"], &["fish", "-N"], &["dash", "-i"]];
-    std::iter::once(BASH).chain(others.into_iter().filter(|command| is_installed(command[0])))
+    std::iter::once(BASH).chain(SHELLS[1..].iter().copied().filter(|command| is_installed(command[0])))
 }
 
 fn shell<'a>(world: &'a World, command: &[&str]) -> Life<'a> {
@@ -24,54 +24,20 @@ fn exec(world: &World, life: &Life<'_>, line: &str) -> Ran {
     world.abide.run(&["exec", &life.id, "--", line])
 }
 
-/// What tells one of many lines from the next: always the same ones.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
-
-    /// A line, what it writes, and its code.
-    fn line(&mut self) -> (String, String, i32) {
-        let code = i32::try_from(self.below(256)).expect("it is small");
-        let number = self.below(100_000);
-        match self.below(6) {
-            0 => (format!("sh -c 'exit {code}'"), String::new(), code),
-            1 => {
-                let shown = format!("a{number}\n\u{1b}[31mred\u{1b}[0m\r\n\tend");
-                let line =
-                    format!("sh -c 'printf \"a{number}\\n\\033[31mred\\033[0m\\r\\n\\tend\"; exit {code}'");
-                (line, shown, code)
-            }
-            2 => {
-                let shown = (1..=number / 20).map(|n| format!("{n}\n")).collect();
-                (format!("seq 1 {}; sh -c 'exit {code}'", number / 20), shown, code)
-            }
-            3 => (
-                format!("sh -c 'printf \"\\033]7717;abide;x;E;0\\007\\033\"; exit {code}'"),
-                "\u{1b}]7717;abide;x;E;0\u{7}\u{1b}".to_owned(),
-                code,
-            ),
-            4 => (format!("echo é 漢{number} # a remark"), format!("é 漢{number}\n"), 0),
-            _ => (format!("printf '%s\\n\\n' x{number} \"it's\""), format!("x{number}\n\nit's\n\n"), 0),
-        }
-    }
-}
-
 fn check_random_lines(command: &[&str]) {
     const LINES: u32 = 24;
+    const LARGEST: u64 = 8_000;
     let world = World::new();
     let life = shell(&world, command);
     let mut dice = Dice(7);
     for number in 0..LINES {
-        let (line, shown, code) = dice.line();
-        let ran = exec(&world, &life, &line);
+        let line = dice.line(LARGEST);
+        let (ran, shown) = (exec(&world, &life, &line.text), String::from_utf8_lossy(&line.output));
         assert_eq!(
             (ran.code(), ran.stdout.as_str()),
-            (Some(code), shown.as_str()),
-            "{number}: {line}\n{}",
+            (Some(i32::from(line.code)), &*shown),
+            "{number}: {}\n{}",
+            line.text,
             ran.stderr
         );
         if number % 12 == 0 {
