@@ -40,7 +40,7 @@ bench-ls:
 bench-life *WHAT:
     cargo run --release -p abide-testkit --bin bench-life -- {{ WHAT }}
 
-# Programs that others drive: batch [TIMES], exec [TIMES [SEED]] (both without a name)
+# Programs that others drive: batch [TIMES], paste, exec [TIMES [SEED]], latency, crowd [SESSIONS [SECONDS]] (all of them without a name)
 bench-drive *WHAT:
     cargo run --release -p abide-testkit --bin bench-drive -- {{ WHAT }}
 

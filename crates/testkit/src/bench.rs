@@ -1,10 +1,13 @@
 //! What the benchmarks share: the released binary, sessions of it in a scratch home, and figures in a row.
 
 pub mod batches;
+pub mod crowds;
 pub mod executing;
 pub mod killing;
+pub mod latency;
 pub mod memory;
 pub mod past;
+pub mod pasting;
 pub mod recording;
 pub mod stopping;
 pub mod upgrading;
@@ -17,7 +20,7 @@ use std::process::Command;
 use abide_sys::clock;
 use serde_json::Value;
 
-use crate::{Abide, Observer, ScratchHome};
+use crate::{Abide, Observer, Ran, ScratchHome};
 
 /// The released binary, built if it is not fresh: it stands beside this program.
 ///
@@ -79,11 +82,28 @@ impl Bench {
     /// # Errors
     /// If that failed.
     pub fn launch_with(&self, flags: &[&str], command: &[&str]) -> io::Result<String> {
-        let ran = self.abide.run(&[&["run", "-d"], flags, &["--"], command].concat());
-        match ran.code() {
-            Some(0) => Ok(ran.stdout.trim_end().to_owned()),
-            _ => Err(io::Error::other(ran.stderr)),
-        }
+        let ran = self.done(&[&["run", "-d"], flags, &["--"], command].concat())?;
+        Ok(ran.stdout.trim_end().to_owned())
+    }
+
+    /// Runs a command that must exit with 0.
+    ///
+    /// # Errors
+    /// If it did not: what it said.
+    pub fn done(&self, args: &[&str]) -> io::Result<Ran> {
+        let ran = self.abide.run(args);
+        let wrong = || io::Error::other(format!("abide {}: {ran:?}", args.join(" ")));
+        if ran.code() == Some(0) { Ok(ran) } else { Err(wrong()) }
+    }
+
+    /// Launches a script of `sh` that says when it is ready, and waits for that.
+    ///
+    /// # Errors
+    /// If it never is.
+    pub fn ready(&self, script: &str) -> io::Result<String> {
+        let id = self.launch(&["sh", "-c", script])?;
+        self.done(&["wait", "--text", "ready", "--timeout", "60s", &id])?;
+        Ok(id)
     }
 
     /// What is true of a session.
@@ -146,6 +166,15 @@ pub fn need(programs: &[&str]) -> io::Result<()> {
     }
 }
 
+/// Makes sure that something is as it should be.
+///
+/// # Errors
+/// If it is not.
+pub fn same<T: std::fmt::Debug + PartialEq>(what: &str, seen: T, wanted: T) -> io::Result<()> {
+    let other = || io::Error::other(format!("{what}: {seen:?} and not {wanted:?}"));
+    if seen == wanted { Ok(()) } else { Err(other()) }
+}
+
 /// What became of many rounds of the same: how long each took, and what went wrong in which.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -156,12 +185,25 @@ pub struct Tally {
 
 impl Tally {
     /// Does a round, and counts it.
-    pub fn round(&mut self, act: impl FnOnce() -> Result<(), String>) {
+    pub fn round(&mut self, act: impl FnOnce() -> io::Result<()>) {
         let began = clock::boot_micros();
         let done = act();
         self.took.add(clock::boot_micros() - began);
         self.rounds += 1;
         self.failed.extend(done.err().map(|why| format!("round {}: {why}", self.rounds)));
+    }
+
+    /// Counts what another counted, too.
+    pub fn join(&mut self, other: Self) {
+        self.rounds += other.rounds;
+        self.took.join(other.took);
+        self.failed.extend(other.failed);
+    }
+
+    /// How many rounds there were.
+    #[must_use]
+    pub const fn rounds(&self) -> usize {
+        self.rounds
     }
 
     /// How many went well, and how long they took.
@@ -180,8 +222,29 @@ impl Tally {
 pub struct Figures(Vec<u64>);
 
 impl Figures {
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds how long something took.
+    ///
+    /// # Errors
+    /// That of what took so long.
+    pub fn time(&mut self, act: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let began = clock::boot_micros();
+        act()?;
+        self.add(clock::boot_micros() - began);
+        Ok(())
+    }
+
     pub fn add(&mut self, micros: u64) {
         self.0.push(micros);
+        self.0.sort_unstable();
+    }
+
+    pub fn join(&mut self, other: Self) {
+        self.0.extend(other.0);
         self.0.sort_unstable();
     }
 

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::{Bench, Tally, need};
+use super::{Bench, Tally, need, same};
 
 pub const TIMES: usize = 50;
 
 /// Waits for the program's end, and passes on its code.
 const END: &[&str] = &["wait", "--cap", "30s", "--strict"];
 
-type Drive = fn(&Bench, usize) -> Result<(), String>;
+type Drive = fn(&Bench, usize) -> io::Result<()>;
 
 const PROGRAMS: [(&str, Drive); 5] =
     [("vim", vim), ("python3", python), ("less", less), ("top", top), ("dialog", dialog)];
@@ -34,7 +34,7 @@ pub fn run(times: usize, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes a file of two lines, saves it and quits.
-fn vim(bench: &Bench, round: usize) -> Result<(), String> {
+fn vim(bench: &Bench, round: usize) -> io::Result<()> {
     let (file, text) = (format!("notes-{round}"), format!("round {round}: é 漢\n\"quoted\" 'twice'"));
     let steps: [&[&str]; 9] = [
         &["wait", "--text", &file],
@@ -48,11 +48,11 @@ fn vim(bench: &Bench, round: usize) -> Result<(), String> {
         &["keys", ":", "q", "Enter"],
     ];
     drive(bench, &["vim", &file], &steps, 0)?;
-    same("the file", &read(bench, &file)?, &format!("{text}\n"))
+    same("the file", std::fs::read_to_string(bench.beside(&file))?, format!("{text}\n"))
 }
 
 /// Has it calculate, and leave with a code.
-fn python(bench: &Bench, round: usize) -> Result<(), String> {
+fn python(bench: &Bench, round: usize) -> io::Result<()> {
     let (sum, answer) = (format!("6 * 7 + {round} * 1000"), format!("^{}$", 42 + round * 1000));
     let steps: [&[&str]; 6] = [
         &["wait", "--text", ">>> "],
@@ -66,7 +66,7 @@ fn python(bench: &Bench, round: usize) -> Result<(), String> {
 }
 
 /// Pages, searches, and looks where that led.
-fn less(bench: &Bench, round: usize) -> Result<(), String> {
+fn less(bench: &Bench, round: usize) -> io::Result<()> {
     let text: String = (1..=1_000).map(|line| format!("{line:04} of round {round}\n")).collect();
     let file = bench.home.around().file("long", &text);
     let wanted = format!("{:04}", 100 + round * 13 % 800);
@@ -85,11 +85,11 @@ fn less(bench: &Bench, round: usize) -> Result<(), String> {
     ];
     let done = drive(bench, &["less", &file.display().to_string()], &steps, 0)?;
     let first = done[7]["data"]["lines"][0].as_str().unwrap_or_default().trim_end().to_owned();
-    same("the first line", &first, &found[1..found.len() - 1])
+    same("the first line", &first[..], &found[1..found.len() - 1])
 }
 
 /// Asks it for help, and quits.
-fn top(bench: &Bench, _: usize) -> Result<(), String> {
+fn top(bench: &Bench, _: usize) -> io::Result<()> {
     let steps: [&[&str]; 6] = [
         &["wait", "--text", "load average", "--text", "PID"],
         &["keys", "h"],
@@ -102,7 +102,7 @@ fn top(bench: &Bench, _: usize) -> Result<(), String> {
 }
 
 /// Chooses an entry of its menu, or none.
-fn dialog(bench: &Bench, round: usize) -> Result<(), String> {
+fn dialog(bench: &Bench, round: usize) -> io::Result<()> {
     let script = "exec dialog --menu Fruit 15 40 5 a apple b banana c cherry d date e elder 2>chosen";
     let mut keys = vec!["keys"];
     keys.extend(vec!["Down"; round % 5]);
@@ -113,27 +113,20 @@ fn dialog(bench: &Bench, round: usize) -> Result<(), String> {
     let steps: [&[&str]; 2] = [&["wait", "--text", "elder", "--text", "Cancel"], &keys];
     drive(bench, &["sh", "-c", script], &steps, if cancels { 1 } else { 0 })?;
     let chosen = if cancels { "" } else { ["a", "b", "c", "d", "e"][round % 5] };
-    same("the choice", &read(bench, "chosen")?, chosen)
+    same("the choice", &*std::fs::read_to_string(bench.beside("chosen"))?, chosen)
 }
 
 /// Runs a program, has one batch drive it to its end, and gives what became of each step.
-fn drive(bench: &Bench, command: &[&str], steps: &[&[&str]], code: i32) -> Result<Value, String> {
+fn drive(bench: &Bench, command: &[&str], steps: &[&[&str]], code: i32) -> io::Result<Value> {
     let around = bench.home.around().path().display().to_string();
-    let id = bench.launch_with(&["--cwd", &around], command).map_err(|error| error.to_string())?;
+    let id = bench.launch_with(&["--cwd", &around], command)?;
     let steps: Vec<&[&str]> = steps.iter().copied().chain([END]).collect();
-    let steps = serde_json::to_string(&steps).map_err(|error| error.to_string())?;
+    let steps = serde_json::to_string(&steps)?;
     let ran = bench.abide.run(&["batch", "--json", &id, &steps]);
     if ran.code() == Some(code) {
         return Ok(ran.json()["data"]["steps"].take());
     }
     let shown = bench.abide.run(&["snapshot", &id]).stdout;
-    Err(format!("{command:?}: {:?} and not {code}: {}{}\n{shown}", ran.ending, ran.stdout, ran.stderr))
-}
-
-fn read(bench: &Bench, file: &str) -> Result<String, String> {
-    std::fs::read_to_string(bench.beside(file)).map_err(|error| format!("{file}: {error}"))
-}
-
-fn same(what: &str, seen: &str, wanted: &str) -> Result<(), String> {
-    if seen == wanted { Ok(()) } else { Err(format!("{what} is {seen:?} and not {wanted:?}")) }
+    let told = format!("{command:?}: {:?} and not {code}: {}{}\n{shown}", ran.ending, ran.stdout, ran.stderr);
+    Err(io::Error::other(told))
 }

@@ -33,16 +33,16 @@ pub fn run(times: usize, seed: Option<usize>, out: &mut impl Write) -> io::Resul
     told.into_iter().collect()
 }
 
-fn exec(bench: &Bench, id: &str, line: &Line) -> Result<(), String> {
+fn exec(bench: &Bench, id: &str, line: &Line) -> io::Result<()> {
     let mut command = bench.abide.command(&["exec", "--timeout", "60s", id, "--", &line.text]);
-    let ran = command.output().map_err(|error| error.to_string())?;
+    let ran = command.output()?;
     let (seen, wanted) = (&ran.stdout, &line.output);
     let from = seen.iter().zip(wanted).position(|(a, b)| a != b).unwrap_or(seen.len().min(wanted.len()));
     let exact = seen == wanted && ran.status.code() == Some(line.code.into()) && ran.stderr.is_empty();
     let piece =
         |bytes: &[u8]| bytes[from..].iter().take(40).copied().collect::<Vec<_>>().escape_ascii().to_string();
     exact.then_some(()).ok_or_else(|| {
-        format!(
+        io::Error::other(format!(
             "{}\n  {} and not {}; {} bytes and not {}; from byte {from} on \"{}\" and not \"{}\"; {}",
             line.text,
             ran.status,
@@ -52,6 +52,6 @@ fn exec(bench: &Bench, id: &str, line: &Line) -> Result<(), String> {
             piece(seen),
             piece(wanted),
             String::from_utf8_lossy(&ran.stderr)
-        )
+        ))
     })
 }

@@ -34,7 +34,7 @@ pub fn run(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The proportional set size of a process, in KiB.
-fn pss(pid: u32) -> u64 {
+pub(super) fn pss(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
     line.and_then(|line| line.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)

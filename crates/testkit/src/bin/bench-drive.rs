@@ -4,9 +4,9 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use abide_testkit::bench::{batches, executing};
+use abide_testkit::bench::{batches, crowds, executing, latency, pasting};
 
-const ALL: [&str; 2] = ["batch", "exec"];
+const ALL: [&str; 5] = ["batch", "paste", "exec", "latency", "crowd"];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +31,9 @@ fn bench(what: &str, numbers: &[usize]) -> io::Result<()> {
     let given = |place: usize, otherwise| numbers.get(place).copied().unwrap_or(otherwise);
     match what {
         "batch" => batches::run(given(0, batches::TIMES), &mut out),
+        "paste" => pasting::run(&mut out),
+        "latency" => latency::run(&mut out),
+        "crowd" => crowds::run(given(0, crowds::SESSIONS), given(1, crowds::SECONDS), &mut out),
         "exec" => executing::run(given(0, executing::TIMES), numbers.get(1).copied(), &mut out),
         _ => Err(io::Error::other("there is no such figure")),
     }
