@@ -1,7 +1,6 @@
 //! Waiting for what a session shows or what its agent does. Follows the recording and the evidence as they grow; asks
 //! nobody, and stops nobody. What is met is met at an instant of the recording, whenever it is asked about.
 
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use abide_core::failure::{Code, Failure};
@@ -13,7 +12,7 @@ use abide_core::verdict::{Attention, Turn};
 use abide_sys::watch::Watch;
 use abide_sys::{clock, poll};
 
-use super::Until;
+use super::{Until, Watch as Ending};
 use crate::Sessions;
 use crate::recording::replay::{Replay, What};
 use crate::recording::snapshot;
@@ -45,6 +44,13 @@ pub struct Stood {
     pub met: bool,
 }
 
+impl Conditions {
+    /// Whether something is asked of an agent.
+    const fn of_agent(&self) -> bool {
+        self.turn.is_some() || !self.attention.is_empty()
+    }
+}
+
 impl Sessions {
     /// Waits until what is wanted is shown, or done by an agent, for so many ms at most; says how each session stands then.
     ///
@@ -73,13 +79,16 @@ fn wait(
     timeout_ms: Option<u64>,
 ) -> Result<Vec<Stood>, Failure> {
     let deadline = timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
-    let watch = Watch::new().ok();
+    // Only what an agent does has to be heard from the evidence. The kernel takes some 20 ms to close such a descriptor.
+    let watch = conditions.of_agent().then(Watch::new).and_then(Result::ok);
     let mut watched = Vec::new();
     for id in ids {
         watched.push(Watched::new(truth, home, id, conditions)?);
     }
     let hears_all = watch.as_ref().is_some_and(|watch| {
-        watched.iter().all(|one| one.evidence.as_ref().is_some_and(|file| watch.growth_of(file).is_ok()))
+        watched
+            .iter()
+            .all(|one| one.ending.evidence.as_ref().is_some_and(|file| watch.growth_of(file).is_ok()))
     });
     loop {
         for one in &mut watched {
@@ -107,10 +116,10 @@ fn wait(
 
 /// One session that is watched.
 struct Watched<'a> {
-    session: Session,
+    /// The session, and what becomes readable at its end.
+    ending: Ending,
     replay: Replay<'a>,
     sought: Option<Sought>,
-    evidence: Option<File>,
     position: u64,
     /// When something was shown last, in ms of boot time.
     shown_at: u64,
@@ -125,9 +134,9 @@ impl<'a> Watched<'a> {
         id: &SessionId,
         conditions: &Conditions,
     ) -> Result<Self, Failure> {
-        let session = truth.of(home, id);
-        let evidence = home.session(id).ok().and_then(|dir| dir.evidence().ok());
-        let now = snapshot::snapshot(truth, home, &session, None)?.position;
+        let ending = Ending::new(truth, home, id);
+        let session = &ending.session;
+        let now = snapshot::snapshot(truth, home, session, None)?.position;
         if let Some(since) = conditions.since.filter(|since| *since > now) {
             return Err(Failure::new(
                 Code::BadTime,
@@ -141,18 +150,9 @@ impl<'a> Watched<'a> {
         let span = Span { from: Some(At::Position(from)), to: None };
         // One that is over shows nothing more, and its recording has an end.
         let follow = !session.is_over();
-        let replay = Replay::open(truth, home, &session, &span, follow)?.without_waiting();
+        let replay = Replay::open(truth, home, session, &span, follow)?.without_waiting();
         let shown_at = if conditions.since.is_some() { 0 } else { clock::now().boot };
-        Ok(Self {
-            session,
-            replay,
-            sought: None,
-            evidence,
-            position: from,
-            shown_at,
-            met: false,
-            over: false,
-        })
+        Ok(Self { ending, replay, sought: None, position: from, shown_at, met: false, over: false })
     }
 
     /// Takes in what was shown, until the conditions are met or all of it is taken in.
@@ -188,7 +188,7 @@ impl<'a> Watched<'a> {
             if caught_up {
                 // What an update holds back for too long is shown without anything that would be read.
                 self.replay.screen_mut().elapse(clock::boot_micros());
-                self.session = truth.of(home, &self.session.id);
+                self.ending.look_again(truth, home);
             }
             if first || fresh || caught_up {
                 self.judge(asked, caught_up);
@@ -208,7 +208,7 @@ impl<'a> Watched<'a> {
         let now = clock::now().boot;
         let idle = |ms: u64| caught_up && shown && now.saturating_sub(self.shown_at) >= ms;
         holds.extend(conditions.idle_ms.map(idle));
-        let verdict = &self.session.verdict;
+        let verdict = &self.ending.session.verdict;
         holds.extend(conditions.turn.map(|turn| caught_up && verdict.turn == turn));
         if !conditions.attention.is_empty() {
             holds.push(caught_up && conditions.attention.contains(&verdict.attention));
@@ -227,10 +227,10 @@ impl<'a> Watched<'a> {
     }
 
     fn bells(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.replay.bell().into_iter()
+        self.replay.bell().into_iter().chain(self.ending.fds())
     }
 
     fn stood(self, truth: &Truth, home: &Home) -> Stood {
-        Stood { session: truth.of(home, &self.session.id), position: self.position, met: self.met }
+        Stood { session: truth.of(home, &self.ending.session.id), position: self.position, met: self.met }
     }
 }

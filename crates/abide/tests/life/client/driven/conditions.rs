@@ -1,5 +1,7 @@
 //! Waiting for what is shown: never for what stood there before, also for what has scrolled by, and not beyond the end.
 
+use abide_testkit::trace::calls;
+
 use super::{met, shell, type_line};
 use crate::common::{World, data};
 
@@ -62,6 +64,24 @@ fn a_session_that_ends_first_ends_the_wait_at_once_with_its_outcome() {
     let data = data(&told);
     assert_eq!((told.code(), &data["met"], &data["outcome"]["code"]), (Some(125), &false.into(), &7.into()));
     met(&world, &["--text", "last", "--since", "0", &life.id]);
+}
+
+/// The kernel takes its time to close what watches files, and everybody who waited would wait for that.
+#[test]
+fn a_wait_for_what_is_shown_watches_no_file() {
+    let world = World::new();
+    let life = shell(&world);
+    let log = world.home.around().join("calls");
+    for (condition, code, watches) in [
+        (["--text", "% "], 0, 0),
+        (["--text", "never"], 124, 0),
+        (["--idle", "10s"], 124, 0),
+        (["--attention", "any"], 124, 1),
+    ] {
+        let asked = [&["wait", "--timeout", "50ms", &life.id], &condition[..]].concat();
+        let (ran, seen) = calls(&world.abide.command(&asked), &["-e", "trace=inotify_init1"], &log);
+        assert_eq!((ran.code(), seen.len()), (Some(code), watches), "{condition:?} {ran:?} {seen:?}");
+    }
 }
 
 #[test]
