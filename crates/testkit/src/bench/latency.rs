@@ -11,8 +11,8 @@ use crate::{Abide, Ran, Terminal};
 const ROUNDS: usize = 300;
 /// Reads every key at once, and shows it itself.
 const ECHO: &str = "stty raw -echo; printf ready; exec cat";
-/// Letters that are in no sequence by which a terminal is told something.
-const LETTERS: [&str; 2] = ["é", "ü"];
+/// The first of many letters that are in no sequence by which a terminal is told something: each is typed once.
+const LETTER: u32 = 'Ā' as u32;
 
 /// # Errors
 /// If something cannot be started.
@@ -70,12 +70,12 @@ fn pressed(bench: &Bench, id: &str, tmux: &Tmux, out: &mut impl Write) -> io::Re
         attached.type_in("\rñ".as_bytes());
         attached.until("ñ");
     }
-    for round in 0..ROUNDS {
-        let letter = LETTERS[round % LETTERS.len()];
+    for (round, letter) in (LETTER..).filter_map(char::from_u32).enumerate().take(ROUNDS) {
+        let letter = String::from(letter);
         for (_, attached, figures) in &mut ways {
             figures.time(|| {
                 attached.type_in(letter.as_bytes());
-                attached.until(letter);
+                attached.until(&letter);
                 Ok(())
             })?;
             if round % 40 == 39 {
