@@ -30,26 +30,28 @@ pub fn run(sessions: usize, seconds: usize, out: &mut impl Write) -> io::Result<
     let roles = ["guard", "host", "program"];
     let processes = roles.map(|who| ids.iter().filter_map(|id| bench.process(id, who)).collect::<Vec<_>>());
     same("guards, hosts and programs", processes.each_ref().map(Vec::len), [sessions; 3])?;
-    bench.rest(&ids[0]);
-    let before = processes.each_ref().map(|them| Held::by(them));
-    let until_ms = clock::now().boot + seconds as u64 * 1_000;
-    let clients = std::thread::scope(|scope| {
-        let start = |(place, id)| {
-            let mut client =
-                Client { bench: &bench, place, id, shown: vec!["ready".to_owned()], tally: Tally::default() };
-            scope.spawn(move || {
-                client.drive(until_ms);
-                client
-            })
-        };
-        let started: Vec<_> = ids.iter().map(String::as_str).enumerate().map(start).collect();
-        started.into_iter().map(|client| client.join().expect("it ends")).collect::<Vec<_>>()
-    });
-    bench.rest(&ids[0]);
-    let after = processes.each_ref().map(|them| Held::by(them));
+    let held = || {
+        bench.rest(&ids[0]);
+        processes.each_ref().map(|them| Held::by(them))
+    };
+    let start = |(place, id)| Client {
+        bench: &bench,
+        place,
+        id,
+        shown: vec!["ready".into()],
+        tally: Tally::default(),
+    };
+    let mut clients: Vec<Client<'_>> = ids.iter().map(String::as_str).enumerate().map(start).collect();
+    let before = held();
+    drive(&mut clients, seconds as u64 * 500);
+    // What is touched for the first time is touched by now: what still grows grows with the work.
+    let half_way = held();
+    drive(&mut clients, seconds as u64 * 500);
+    let after = held();
     writeln!(out, "{sessions} sessions driven by as many clients at once for {seconds} s")?;
-    for (who, (before, after)) in roles.iter().zip(before.iter().zip(&after)).take(2) {
-        writeln!(out, "  each {who}: {} before, {} after", before.says(), after.says())?;
+    for (place, who) in roles.iter().enumerate().take(2) {
+        let [first, then, last] = [before, half_way, after].map(|held| held[place].says());
+        writeln!(out, "  each {who}: {first} before, {then} half-way, {last} after")?;
     }
     finish(clients, out)?;
     let all: Vec<Observer> = processes.into_iter().flatten().collect();
@@ -57,6 +59,16 @@ pub fn run(sessions: usize, seconds: usize, out: &mut impl Write) -> io::Result<
     same("processes left", processes_of(&bench.home.path())?, 0)?;
     writeln!(out, "  left of {} processes: 0", all.len())?;
     same("descriptors", after.map(|held| held.fds), before.map(|held| held.fds))
+}
+
+/// Lets every client drive its session for so many ms, all at once.
+fn drive(clients: &mut [Client<'_>], ms: u64) {
+    let until_ms = clock::now().boot + ms;
+    std::thread::scope(|scope| {
+        for client in clients {
+            scope.spawn(move || client.drive(until_ms));
+        }
+    });
 }
 
 /// Ends every session, and makes sure that its log is what its client typed.
