@@ -133,6 +133,14 @@ enum Hold {
 }
 
 impl Watch {
+    /// The evidence, if it is held.
+    const fn evidence(&self) -> Option<&File> {
+        match &self.held {
+            Hold::Evidence(file) => file.as_ref(),
+            Hold::Nothing => None,
+        }
+    }
+
     fn new(truth: &Truth, home: &Home, id: &SessionId) -> Self {
         // Opened before the question: what happens after the answer is not missed.
         let evidence = home.session(id).ok().and_then(|dir| dir.evidence().ok());

@@ -39,7 +39,12 @@ fn config_shows_each_value_and_where_it_comes_from() {
         .collect();
     let expected = [
         ["home", &home, "env ABIDE_HOME", "where the sessions are"],
-        ["grace", "1m", &format!("file {path}:1"), "the patience of `stop`, `rm --force` and `run --timeout` at each step"],
+        [
+            "grace",
+            "1m",
+            &format!("file {path}:1"),
+            "the patience of `stop`, `rm --force` and `run --timeout` at each step",
+        ],
         ["size", "80x24", "built-in", "the size of a session's terminal while none is attached"],
         [
             "detach_key",

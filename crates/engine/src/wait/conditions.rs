@@ -86,9 +86,7 @@ fn wait(
         watched.push(Watched::new(truth, home, id, conditions)?);
     }
     let hears_all = watch.as_ref().is_some_and(|watch| {
-        watched
-            .iter()
-            .all(|one| one.ending.evidence.as_ref().is_some_and(|file| watch.growth_of(file).is_ok()))
+        watched.iter().all(|one| one.ending.evidence().is_some_and(|file| watch.growth_of(file).is_ok()))
     });
     loop {
         for one in &mut watched {
