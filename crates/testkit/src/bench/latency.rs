@@ -9,15 +9,15 @@ use crate::deadline::until;
 use crate::{Abide, Ran, Terminal};
 
 const ROUNDS: usize = 300;
-/// Reads every key at once, and shows it itself.
-const ECHO: &str = "stty raw -echo; printf ready; exec cat";
+/// Answers every key at once, and with more than the key: what any terminal on the way echoes is no answer.
+const ECHO: &str = "stty raw -echo; printf 'ready>'; exec perl -e 'while (sysread STDIN, $key, 99) { syswrite STDOUT, qq($key>) }'";
 /// The first of many letters that are in no sequence by which a terminal is told something: each is typed once.
 const LETTER: u32 = 'Ā' as u32;
 
 /// # Errors
 /// If something cannot be started.
 pub fn run(out: &mut impl Write) -> io::Result<()> {
-    need(&["tmux"])?;
+    need(&["tmux", "perl"])?;
     let bench = Bench::new()?;
     let tmux = Tmux { socket: bench.beside("tmux"), config: bench.home.around().file("tmux.conf", "") };
     let _ = tmux.run(&["new-session", "-d", "-x", "80", "-y", "24", "sh", "-c", ECHO]);
@@ -64,21 +64,21 @@ fn pressed(bench: &Bench, id: &str, tmux: &Tmux, out: &mut impl Write) -> io::Re
         ("tmux attach:", tmux.command(&["attach"])),
     ];
     let mut ways = ways.map(|(name, command)| (name, Terminal::start(&command), Figures::new()));
-    ways[0].1.until("ready");
     for (_, attached, _) in &mut ways {
-        // Whatever is drawn at first is drawn now.
+        // What was shown before is drawn only by who is attached.
+        attached.until(">");
         attached.type_in("\rñ".as_bytes());
-        attached.until("ñ");
+        attached.until("ñ>");
     }
     for (round, letter) in (LETTER..).filter_map(char::from_u32).enumerate().take(ROUNDS) {
-        let letter = String::from(letter);
+        let (letter, answer) = (String::from(letter), format!("{letter}>"));
         for (_, attached, figures) in &mut ways {
             figures.time(|| {
                 attached.type_in(letter.as_bytes());
-                attached.until(&letter);
+                attached.until(&answer);
                 Ok(())
             })?;
-            if round % 40 == 39 {
+            if round % 20 == 19 {
                 attached.type_in(b"\r");
             }
         }
