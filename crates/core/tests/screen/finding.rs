@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::common::{Stream, feed, screen, size, stream};
 
-const CASES: u32 = if cfg!(debug_assertions) { 100 } else { 20_000 };
+const CASES: u32 = if cfg!(debug_assertions) { 30 } else { 20_000 };
 
 /// Output and other sizes, each an entry of its own, so many ms apart.
 #[derive(Debug, Clone)]

@@ -142,7 +142,8 @@ fn behind_damage_an_entry_has_the_number_that_it_had_with_keyframes_and_without(
     assert_eq!(numbers(), sound, "without keyframes");
     let gaps = || data(&world.abide.run(&["snapshot", "--json", "--at", "seq:3700000", &id]))["gaps"].clone();
     let told = gaps();
-    assert_eq!(told.as_array().map(Vec::len), Some(1), "{told}");
+    // What was packed as a copy of what is damaged now is damaged too.
+    assert!(told.as_array().is_some_and(|gaps| !gaps.is_empty()), "{told}");
     let mended = world.abide.run(&["doctor", "--fix"]);
     assert!(mended.stdout.contains("were made anew"), "{mended:?}");
     assert_ne!(fs::read(&keyframes).expect("there are some again"), kept);
