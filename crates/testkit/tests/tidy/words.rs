@@ -1,6 +1,7 @@
 //! One word, one meaning: what GLOSSARY.md says not to say is not said in what is shipped.
 //! The list is the glossary's own last column; only foreign names are excepted, here and with a reason.
 
+use crate::scan::Layers;
 use crate::workspace::{Offender, Source, check, paper};
 
 /// Foreign names that contain a refused word: exactly as they are written, and why they must be.
@@ -91,7 +92,11 @@ fn without_foreign(line: &str) -> String {
 
 fn said(source: &Source, refused: &[(String, String)]) -> Vec<Offender> {
     let mut found = Vec::new();
-    for (line, text) in source.production(&source.text).filter(|_| source.is_production()) {
+    // What an adapter quotes is the agents' own.
+    let Layers { code, comments, .. } = &source.layers;
+    let layers = if source.krate() == "agents" { vec![code, comments] } else { vec![&source.text] };
+    let lines = layers.into_iter().flat_map(|layer| source.production(layer));
+    for (line, text) in lines.filter(|_| source.is_production()) {
         let lower = text.to_lowercase();
         if !refused.iter().any(|(word, _)| lower.contains(word)) {
             continue;

@@ -1,0 +1,28 @@
+//! What abide knows of coding agents, one file each: how to tell their processes, what their own files and screens say
+//! of their work, how to stop and resume them. Reads agents' files and never writes one; decides nothing about life.
+
+mod adapter;
+mod claude;
+mod lines;
+mod sign;
+mod story;
+mod tree;
+
+pub use adapter::{Adapter, By, Held, Kin, Place, Process, Running};
+pub use sign::{Level, Sign, Source, Standing, weigh};
+pub use story::{Call, How, LastTurn, Reader, Story, Tokens};
+
+/// Every agent that is known.
+pub const ALL: &[&dyn Adapter] = &[&claude::Claude];
+
+/// The adapter of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static dyn Adapter> {
+    ALL.iter().copied().find(|adapter| adapter.name() == name)
+}
+
+/// Which agent a process is, or belongs to as its wrapper.
+#[must_use]
+pub fn recognise(process: &Process<'_>) -> Option<(&'static dyn Adapter, Kin)> {
+    ALL.iter().find_map(|adapter| Some((*adapter, adapter.recognise(process)?)))
+}

@@ -1,0 +1,102 @@
+//! Signs of what an agent does and wants, each with its source, and what they say together. Levels that the agent keeps
+//! repainting outrank what it once told; of what it told, the latest counts; signs expire; none at all is unknown.
+
+use abide_core::verdict::{Attention, Turn};
+
+/// What one source says at one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sign {
+    pub source: Source,
+    pub level: Level,
+    /// When it was so, in ms of wall time.
+    pub at: i64,
+    /// After this it says nothing any more.
+    pub until: Option<i64>,
+    pub says: String,
+}
+
+/// Turn and attention as one source has them; none where it does not tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Level {
+    pub turn: Option<Turn>,
+    pub attention: Option<Attention>,
+}
+
+impl Level {
+    /// It works, and wants nothing.
+    pub const WORKING: Self = Self::new(Turn::Working, Attention::None);
+    /// It is done, and wants nothing.
+    pub const SETTLED: Self = Self::new(Turn::Settled, Attention::None);
+    /// It works, and wants to be allowed something.
+    pub const APPROVAL: Self = Self::new(Turn::Working, Attention::Approval);
+    /// It works, and wants an answer.
+    pub const ANSWER: Self = Self::new(Turn::Working, Attention::Answer);
+
+    #[must_use]
+    pub const fn new(turn: Turn, attention: Attention) -> Self {
+        Self { turn: Some(turn), attention: Some(attention) }
+    }
+
+    /// It works; what it wants cannot be told from this.
+    #[must_use]
+    pub const fn of(turn: Turn) -> Self {
+        Self { turn: Some(turn), attention: None }
+    }
+}
+
+/// Where a sign comes from; what outranks the others first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    Registry,
+    Title,
+    /// Hooks and transcript tell what happened, not what is: of both, the latest counts.
+    Hook,
+    Transcript,
+    Screen,
+}
+
+impl Source {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Registry => "registry",
+            Self::Title => "title",
+            Self::Hook => "hook",
+            Self::Transcript => "transcript",
+            Self::Screen => "screen",
+        }
+    }
+
+    const fn rank(self) -> u8 {
+        match self {
+            Self::Registry => 0,
+            Self::Title => 1,
+            Self::Hook | Self::Transcript => 2,
+            Self::Screen => 3,
+        }
+    }
+}
+
+/// What all signs say together, and which of them decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    pub turn: Turn,
+    pub attention: Attention,
+    pub turn_by: Option<Source>,
+    pub attention_by: Option<Source>,
+}
+
+/// Weighs signs of a living agent at an instant of wall time, in ms.
+#[must_use]
+pub fn weigh(signs: &[Sign], now: i64) -> Standing {
+    let mut valid: Vec<&Sign> =
+        signs.iter().filter(|sign| sign.until.is_none_or(|until| now < until)).collect();
+    valid.sort_by_key(|sign| (sign.source.rank(), std::cmp::Reverse(sign.at)));
+    let turn = valid.iter().find_map(|sign| Some((sign.level.turn?, sign.source)));
+    let wants = valid.iter().find_map(|sign| Some((sign.level.attention?, sign.source)));
+    let (turn, turn_by) = turn.map_or((Turn::Unknown, None), |(turn, by)| (turn, Some(by)));
+    let (attention, attention_by) = wants.map_or((Attention::Unknown, None), |(wants, by)| (wants, Some(by)));
+    // Who is done wants nothing of the work that is done.
+    let attention = if turn == Turn::Settled { Attention::None } else { attention };
+    Standing { turn, attention, turn_by, attention_by }
+}

@@ -1,0 +1,44 @@
+//! Claude Code.
+
+use abide_agents::How;
+
+use crate::{grows_alike, story};
+
+const APPROVED: &str = "claude-2.1.197/approved.jsonl";
+const KILLED: &str = "claude-2.1.197/killed.jsonl";
+const RESUMED: &str = "claude-2.1.197/resumed.jsonl";
+
+#[test]
+fn two_answered_turns_with_a_tool_call_are_told() {
+    let story = story("claude", APPROVED);
+    let turn = story.turn.expect("a turn");
+    assert_eq!(turn.closed.map(|(_, how)| how), Some(How::Answered));
+    assert!(turn.id.is_some() && turn.opened_at < turn.closed.map(|(at, _)| at));
+    assert_eq!((story.prompts, story.turns, story.unanswered.len(), story.unreadable), (2, 2, 0, 0));
+    assert_eq!(story.tools.get("Bash"), Some(&1));
+    assert_eq!(story.version.as_deref(), Some("2.1.197"));
+    assert!(story.tokens.output > 0 && story.tokens.input > story.tokens.cached);
+}
+
+#[test]
+fn a_killed_turn_is_open_with_its_call_unanswered() {
+    let story = story("claude", KILLED);
+    assert_eq!(story.turn.expect("a turn").closed, None);
+    let [call] = story.unanswered.as_slice() else { panic!("{:?}", story.unanswered) };
+    assert_eq!((call.tool.as_str(), call.with.as_str()), ("Bash", "sleep 77"));
+}
+
+#[test]
+fn what_a_resume_left_behind_is_not_waited_for() {
+    let story = story("claude", RESUMED);
+    assert_eq!(story.turn.expect("a turn").closed.map(|(_, how)| how), Some(How::Answered));
+    assert_eq!(story.unanswered, []);
+    assert_eq!(story.conversation.as_deref(), Some("11111111-2222-4333-8444-555555555555"));
+}
+
+#[test]
+fn a_growing_transcript_is_told_as_a_whole_one() {
+    for path in [APPROVED, KILLED, RESUMED] {
+        grows_alike("claude", path, 97);
+    }
+}

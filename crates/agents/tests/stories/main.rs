@@ -1,0 +1,39 @@
+//! What adapters make of transcripts that real agents wrote: `fixtures/AGENT-VERSION/`, each recorded by running that
+//! version. Every transcript is also read byte by byte, and cut at every line.
+
+mod claude;
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use abide_agents::{Adapter, Story, named};
+
+fn adapter(name: &str) -> &'static dyn Adapter {
+    named(name).expect("a known agent")
+}
+
+fn fixture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path)
+}
+
+/// What a transcript says, read at once.
+fn story(agent: &str, path: &str) -> Story {
+    let mut reader = adapter(agent).reader(&fixture(path), "");
+    reader.read_on().expect("a transcript");
+    reader.story().clone()
+}
+
+/// The same transcript as it grows by so many bytes at a time says the same in the end.
+fn grows_alike(agent: &str, path: &str, step: usize) {
+    let bytes = std::fs::read(fixture(path)).expect("a transcript");
+    let scratch = abide_testkit::scratch::ScratchDir::new();
+    let growing = scratch.path().join("growing.jsonl");
+    let mut file = OpenOptions::new().create(true).append(true).open(&growing).expect("a file");
+    let mut reader = adapter(agent).reader(&growing, "");
+    for piece in bytes.chunks(step) {
+        file.write_all(piece).expect("written");
+        reader.read_on().expect("read");
+    }
+    assert_eq!(reader.story(), &story(agent, path), "{path}");
+}
