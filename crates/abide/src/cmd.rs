@@ -8,6 +8,7 @@ macro_rules! signals_end_this {
 }
 
 mod about;
+mod agent;
 mod attach;
 mod demo;
 mod doctor;
@@ -40,7 +41,8 @@ use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, skill, version};
-use drive::{batch, exec, keys, paste, resize, signal, type_text};
+use agent::agents;
+use drive::{batch, exec, keys, paste, prompt, resize, signal, type_text};
 use recorded::{diff, export, mark, marks, play, screenshot};
 
 use crate::args::Cli;
@@ -231,6 +233,7 @@ verbs! {
     "attach" attach Attach,
     "type" type_text Type,
     "paste" paste Paste,
+    "prompt" prompt Prompt,
     "keys" keys Keys,
     "resize" resize Resize,
     "exec" exec Exec,
@@ -246,6 +249,7 @@ verbs! {
     "play" play Play,
     "search" search Search,
     "ls" ls Ls,
+    "agents" agents Agents,
     "inspect" inspect Inspect,
     "why" why Why,
     "result" result Declare,

@@ -28,7 +28,8 @@ pub struct Story {
     pub tools: BTreeMap<String, u64>,
     /// Files that its tools wrote to.
     pub files: BTreeSet<String>,
-    /// When it was last written to, by its own clock: ms of wall time.
+    /// When it was first and last written to, by its own clock: ms of wall time.
+    pub first_at: Option<i64>,
     pub last_at: Option<i64>,
     /// Lines or rows that make no sense.
     pub unreadable: u64,
@@ -93,6 +94,7 @@ impl Story {
 
     /// Notes when something was written.
     pub(crate) fn written(&mut self, at: Option<i64>) {
+        self.first_at = self.first_at.or(at);
         self.last_at = self.last_at.max(at);
     }
 }

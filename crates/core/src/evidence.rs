@@ -152,7 +152,7 @@ bodies! {
     Adopted(Box<Adopted>) "adopted",
     ImageChanged(ImageChanged) "image_changed",
     Noted(Noted) "noted",
-    Summary(Noted) "summary",
+    Summary(Box<Summary>) "summary",
     Sealed(Box<Sealed>) "sealed",
     Removing(Noted) "removing",
     Removed(Noted) "removed",
@@ -302,6 +302,9 @@ pub struct Declared {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnOpened {
     pub turn: String,
+    /// The adapter that knows the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
     /// The agent's process; none if it could not be resolved.
@@ -314,7 +317,7 @@ pub struct TurnOpened {
     pub head: Option<String>,
 }
 
-/// The agent is done with a request.
+/// The agent is done with a request; with no name, it waits for its first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnClosed {
     pub turn: String,
@@ -377,6 +380,39 @@ pub struct ImageChanged {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Noted {
     pub text: String,
+}
+
+/// What an agent did in the session, as far as its own files tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    #[serde(default)]
+    pub prompts: u64,
+    /// Turns that were closed.
+    #[serde(default)]
+    pub turns: u64,
+    /// How often each tool was called.
+    #[serde(default)]
+    pub tools: BTreeMap<String, u64>,
+    /// Files that its tools wrote to.
+    #[serde(default)]
+    pub files: Vec<String>,
+    #[serde(default)]
+    pub input_tokens: u64,
+    #[serde(default)]
+    pub output_tokens: u64,
+    /// Tool calls that nothing answered, each with what it was called with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<String>,
+    /// From the first prompt to the last word, in ms.
+    #[serde(default)]
+    pub duration_ms: u64,
 }
 
 /// The session was closed by someone who did not observe its end.

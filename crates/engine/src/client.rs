@@ -7,6 +7,7 @@ pub(crate) mod exec;
 mod inside;
 pub(crate) mod mark;
 pub(crate) mod play;
+pub(crate) mod prompt;
 pub(crate) mod refresh;
 mod terminal;
 
@@ -25,6 +26,7 @@ pub use drive::{Driver, Typed};
 pub use exec::{Executed, Unfinished};
 pub use mark::Marking;
 pub use play::Playing;
+pub use prompt::{Prompted, Prompting};
 
 /// A picture of a large screen with scrollback may be this long.
 const FROM_HOST: usize = 16 << 20;

@@ -6,6 +6,7 @@ mod exec;
 mod follow;
 mod line;
 mod outbox;
+mod scribing;
 mod view;
 
 use std::ffi::CStr;
@@ -33,6 +34,7 @@ use crate::truth::Truth;
 use clients::{Clients, Wish};
 use follow::{Follow, News};
 use line::Line;
+use scribing::Scribing;
 use view::Publisher;
 pub use view::View;
 
@@ -69,6 +71,7 @@ struct Host {
     clients: Clients,
     flushing: Flushing,
     publisher: Publisher,
+    scribing: Scribing,
     /// Nobody is let in before this time.
     deaf_until: Option<u64>,
     course: Course,
@@ -164,6 +167,7 @@ impl Host {
             generation,
             spill,
             follow: Follow::new(&dir)?,
+            scribing: Scribing::new(truth, &dir),
             dir,
             clients: Clients::new(generation),
             flushing: Flushing::default(),
@@ -175,6 +179,7 @@ impl Host {
 
     fn serve(&mut self) {
         self.follow_on();
+        self.scribing.ensure(clock::now().boot, &self.dir, &self.evidence);
         loop {
             self.serve_on();
             if self.course == Course::Superseded {
@@ -428,6 +433,7 @@ impl Host {
         }
         self.flushing.at = None;
         self.flush();
+        self.scribing.ensure(now, &self.dir, &self.evidence);
     }
 
     /// A disk that fails is met again by the guard's next write.

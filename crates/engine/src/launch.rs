@@ -20,7 +20,7 @@ use abide_sys::spawn::{self, Image};
 use crate::client::refresh;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
-use crate::{guard, names, place, store};
+use crate::{agents, guard, names, place, store};
 
 /// What a launch asks for.
 #[derive(Debug, Clone)]
@@ -177,7 +177,6 @@ fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
         id: id.to_string(),
         name: request.name.as_ref().map(|name| name.as_str().to_owned()),
         argv_cut: argv.len() < request.argv.len(),
-        argv,
         cwd: request.cwd.display().to_string(),
         env_names: request
             .env
@@ -190,7 +189,8 @@ fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
         size: request.size,
         launcher: truth.identify(std::process::id()).ok(),
         program: None,
-        agent: None,
+        agent: agents::named_by(&argv).map(|adapter| adapter.name().to_owned()),
+        argv,
         stdin: None,
         terms: request.terms,
     }

@@ -1,6 +1,7 @@
 //! The shell around the core, behind one door: `Sessions`. Fronts know nothing else of it.
 
 mod act;
+pub mod agents;
 mod client;
 pub mod declared;
 pub mod doctor;
@@ -12,6 +13,7 @@ pub mod launch;
 mod names;
 pub mod place;
 pub mod recording;
+mod scribe;
 mod search;
 mod session;
 mod spill;
@@ -36,7 +38,9 @@ pub use act::leftover::Owner;
 pub use act::pack::PackedOne;
 pub use act::seal::Sealing;
 pub use act::upgrade::{Became, Upgraded};
-pub use client::{Attaching, Driver, Executed, Left, Marking, Playing, Typed, Unfinished};
+pub use client::{
+    Attaching, Driver, Executed, Left, Marking, Playing, Prompted, Prompting, Typed, Unfinished,
+};
 pub use facts::{Wanted, Witnessed};
 pub use host::View;
 pub use launch::Request;
@@ -66,6 +70,10 @@ pub fn help_a_session(first_argument: Option<OsString>) -> Option<bool> {
         role if role == host::ARGUMENT.to_bytes() => {
             spawn::call_ourselves(c"abide-host");
             Some(host::main().is_ok())
+        }
+        role if role == scribe::ARGUMENT.to_bytes() => {
+            spawn::call_ourselves(c"abide-scribe");
+            Some(scribe::main().is_ok())
         }
         _ => None,
     }

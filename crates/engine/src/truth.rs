@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use abide_core::evidence::fold::{Evidence, Told};
 use abide_core::evidence::frame::{Damage, Flaw};
@@ -13,7 +14,7 @@ use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, owne
 use abide_sys::clock;
 use abide_sys::disk::{self, Untrusted};
 use abide_sys::lock::{self, Holder};
-use abide_sys::probe::{InFront, Probe, Relative};
+use abide_sys::probe::{About, InFront, Probe, Relative};
 
 use crate::declared;
 use crate::guard;
@@ -126,6 +127,23 @@ impl Truth {
     #[must_use]
     pub fn ancestors(&self, of: u32) -> Vec<Relative> {
         self.probe.ancestors(of)
+    }
+
+    /// Every process of this machine that can be seen from here.
+    pub(crate) fn everyone(&self) -> Vec<Relative> {
+        self.probe.everyone()
+    }
+
+    /// The executable of a process, if we may know it.
+    pub(crate) fn image(&self, pid: u32) -> Option<PathBuf> {
+        self.probe.image(pid)
+    }
+
+    /// What can be read of this very process, with those of its variables that are named.
+    pub(crate) fn about(&self, who: &Identity, variables: &[&str]) -> Option<About> {
+        let about = self.probe.about(who.pid, variables);
+        // Asked after it was read: then it was read of this process.
+        self.is_alive(who).is_alive().then_some(about)
     }
 
     /// The guard that holds this session's directory, whether or not it is on record.

@@ -36,7 +36,7 @@ const TO_LOOK: u64 = 12;
 pub struct Waiting<'a> {
     truth: &'a Truth,
     home: Option<&'a Home>,
-    watches: Vec<Watch>,
+    watches: Vec<Ending>,
 }
 
 impl<'a> Waiting<'a> {
@@ -46,8 +46,8 @@ impl<'a> Waiting<'a> {
         // One alone takes room from nobody.
         let room = usize::try_from(left / HELD).unwrap_or(usize::MAX).max(usize::from(ids.len() == 1));
         let watch = |home, (number, id)| match number < room {
-            true => Watch::new(truth, home, id),
-            false => Watch::look(truth, home, id, Hold::Nothing),
+            true => Ending::new(truth, home, id),
+            false => Ending::look(truth, home, id, Hold::Nothing),
         };
         let watches = home.map_or_else(Vec::new, |home| {
             ids.iter().enumerate().map(|numbered| watch(home, numbered)).collect()
@@ -114,8 +114,8 @@ impl<'a> Waiting<'a> {
 
 /// One session that is waited for.
 #[derive(Debug)]
-struct Watch {
-    session: Session,
+pub(crate) struct Ending {
+    pub(crate) session: Session,
     held: Hold,
     /// Readable once the end is on record, hung up when guard and host are gone.
     bell: Option<File>,
@@ -132,7 +132,7 @@ enum Hold {
     Nothing,
 }
 
-impl Watch {
+impl Ending {
     /// The evidence, if it is held.
     const fn evidence(&self) -> Option<&File> {
         match &self.held {
@@ -141,7 +141,7 @@ impl Watch {
         }
     }
 
-    fn new(truth: &Truth, home: &Home, id: &SessionId) -> Self {
+    pub(crate) fn new(truth: &Truth, home: &Home, id: &SessionId) -> Self {
         // Opened before the question: what happens after the answer is not missed.
         let evidence = home.session(id).ok().and_then(|dir| dir.evidence().ok());
         // Nobody waits for the end of what was removed before.
@@ -172,7 +172,7 @@ impl Watch {
         }
     }
 
-    fn look_again(&mut self, truth: &Truth, home: &Home) {
+    pub(crate) fn look_again(&mut self, truth: &Truth, home: &Home) {
         let held = std::mem::replace(&mut self.held, Hold::Nothing);
         let seen = Self::look(truth, home, &self.session.id, held);
         if self.session.has_ended() && !seen.session.has_ended() {
@@ -196,7 +196,7 @@ impl Watch {
         }
     }
 
-    fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+    pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let bell = self.bell.iter().map(AsFd::as_fd);
         bell.chain(self.program.iter().map(AsFd::as_fd))
     }

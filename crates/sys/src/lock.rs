@@ -15,6 +15,8 @@ pub enum Holder {
     Host,
     /// Whoever closes the session in another's stead, one at a time.
     Sealer,
+    /// Whoever follows the agent in the session, one at a time.
+    Scribe,
 }
 
 const BASE: i64 = 1 << 62;
@@ -25,6 +27,7 @@ impl Holder {
             Self::Guard => BASE,
             Self::Host => BASE + 1,
             Self::Sealer => BASE + 2,
+            Self::Scribe => BASE + 3,
         }
     }
 }

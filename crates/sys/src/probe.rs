@@ -13,7 +13,9 @@ use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use abide_core::evidence::{How, Observer};
 use abide_core::identity::{Doubt, FileId, Here, Identity, Liveness, Lock, judge};
@@ -48,6 +50,19 @@ pub struct InFront {
     pub sleeps: bool,
     /// Where in the kernel it sleeps; empty if that is not told.
     pub place: String,
+}
+
+/// What can be read of a process that is ours, beside its arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    pub image: Option<PathBuf>,
+    pub cwd: Option<PathBuf>,
+    /// Those of its variables that were asked for, as they were at its exec.
+    pub variables: BTreeMap<String, String>,
+    /// The files that it holds open.
+    pub open: Vec<PathBuf>,
+    /// Its birth in ms of wall time.
+    pub started_ms: i64,
 }
 
 /// Asks the kernel about processes. Made once: where we are does not change while we run.
@@ -135,6 +150,24 @@ impl Probe {
         system::ancestors(of)
     }
 
+    /// Every process that there is, as far as `/proc` tells.
+    #[must_use]
+    pub fn everyone(&self) -> Vec<Relative> {
+        system::everyone()
+    }
+
+    /// The executable of a process, if we may know it.
+    #[must_use]
+    pub fn image(&self, pid: u32) -> Option<PathBuf> {
+        system::image(pid)
+    }
+
+    /// What a process is about, with those of its variables that are named.
+    #[must_use]
+    pub fn about(&self, pid: u32, variables: &[&str]) -> About {
+        system::about(pid, variables)
+    }
+
     /// Every process that has this file open, as far as we may know.
     #[must_use]
     pub fn holders(&self, of: FileId) -> Vec<Relative> {
@@ -191,6 +224,8 @@ mod tests {
         assert_eq!((elsewhere::parent(1), elsewhere::terminal(1)), (None, None));
         assert!(elsewhere::hold(1).is_none() && elsewhere::process(1).is_none());
         assert!(elsewhere::foreground(1).is_empty() && !elsewhere::is_traced(1));
+        assert!(elsewhere::everyone().is_empty() && elsewhere::image(1).is_none());
+        assert_eq!(elsewhere::about(1, &[]), super::About::default());
         assert!(elsewhere::holders(FileId { dev: 0, ino: 1 }).is_empty());
         assert!(elsewhere::descendants(1).is_empty() && elsewhere::ancestors(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();

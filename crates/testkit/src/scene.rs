@@ -222,6 +222,7 @@ impl Scene {
     pub fn turn_opened(self, owner: Option<Identity>) -> Self {
         let turn = TurnOpened {
             turn: "t1".into(),
+            agent: None,
             conversation: None,
             owner,
             cwd: "/srv/app".into(),

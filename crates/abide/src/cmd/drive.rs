@@ -4,6 +4,7 @@ pub(super) mod batch;
 pub(super) mod exec;
 pub(super) mod keys;
 pub(super) mod paste;
+pub(super) mod prompt;
 pub(super) mod resize;
 pub(super) mod signal;
 pub(super) mod type_text;

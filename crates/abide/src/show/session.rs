@@ -362,14 +362,11 @@ impl ProcessView {
 
 impl<'a> AgentView<'a> {
     fn new(session: &'a Session) -> Self {
-        let beginning = &session.evidence.beginning;
-        let launched = beginning.launched.as_ref().and_then(|told| told.body.agent.as_deref());
-        let adopted = || beginning.adopted.as_ref().and_then(|told| told.body.agent.as_deref());
         Self {
             turn: session.verdict.turn.name(),
             attention: session.verdict.attention.name(),
             stuck_since: session.verdict.stuck_since.map(|at| Time(at.wall)),
-            agent: launched.or_else(adopted),
+            agent: abide_engine::agents::name_of(session),
         }
     }
 }

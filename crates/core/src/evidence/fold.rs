@@ -3,7 +3,7 @@
 use super::frame::{Damage, Flaw, Found, Scanner};
 use super::{
     Adopted, Attention, Body, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How, ImageChanged,
-    Launched, Sealed, Started, StopAsked, TurnOpened, Wants, Witness,
+    Launched, Sealed, Started, StopAsked, Summary, TurnOpened, Wants, Witness,
 };
 use crate::moment::Moment;
 
@@ -61,9 +61,11 @@ pub struct Work {
     /// The latest before the end was on record: what comes after would change what has been told.
     pub declared: Option<Told<Declared>>,
     pub turn: Option<Told<Box<TurnOpened>>>,
-    /// The latest turn was closed.
+    /// The latest turn was closed, or the agent waits for its first.
     pub turn_closed: bool,
+    pub closed_at: Option<Moment>,
     pub attention: Option<Told<Attention>>,
+    pub summary: Option<Told<Box<Summary>>>,
 }
 
 /// What can be said of the record itself.
@@ -213,21 +215,23 @@ impl Evidence {
             Body::Declared(body) => latest!(self.work.declared, body),
             Body::TurnOpened(body) => {
                 latest!(self.work.turn, body);
-                self.work.turn_closed = false;
+                (self.work.turn_closed, self.work.closed_at) = (false, None);
                 latest!(self.work.attention, Attention { wants: Wants::None, text: None });
             }
             Body::TurnClosed(body) => {
-                let current = self.work.turn.as_ref().is_some_and(|turn| turn.body.turn == body.turn);
-                self.work.turn_closed |= current;
+                let current = self.work.turn.as_ref().is_none_or(|turn| turn.body.turn == body.turn);
+                if current {
+                    (self.work.turn_closed, self.work.closed_at) = (true, Some(at));
+                }
             }
             Body::Attention(body) => latest!(self.work.attention, body),
+            Body::Summary(body) => latest!(self.work.summary, body),
             Body::Cut(body) => latest!(self.record.cut, body),
             Body::Drained(body) => self.record.drained = Some(body.bytes),
             Body::Signalled(_)
             | Body::Marked(_)
             | Body::Checkpointed(_)
             | Body::Noted(_)
-            | Body::Summary(_)
             | Body::Other { .. } => {}
         }
     }

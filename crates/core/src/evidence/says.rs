@@ -3,7 +3,7 @@
 use super::number::{Errno, Signal};
 use super::{
     Adopted, Attention, Body, Checkpointed, Cut, Declared, Drained, ExecFailed, Guarded, Hosted,
-    ImageChanged, Launched, Marked, Signalled, Started, StopAsked, TurnClosed, TurnOpened, Wants,
+    ImageChanged, Launched, Marked, Signalled, Started, StopAsked, Summary, TurnClosed, TurnOpened, Wants,
 };
 
 impl Body {
@@ -29,7 +29,8 @@ impl Body {
             Self::Checkpointed(body) => body.says(),
             Self::Adopted(body) => body.says(),
             Self::ImageChanged(body) => body.says(),
-            Self::Noted(body) | Self::Summary(body) => body.text.clone(),
+            Self::Noted(body) => body.text.clone(),
+            Self::Summary(body) => body.says(),
             Self::Sealed(body) => body.says(),
             Self::Removing(body) => format!("removal began {}", body.text),
             Self::Removed(body) => format!("removed {}", body.text),
@@ -51,6 +52,21 @@ impl Adopted {
     #[must_use]
     pub fn says(&self) -> String {
         format!("adopted process {}", self.program.pid)
+    }
+}
+
+impl Summary {
+    #[must_use]
+    pub fn says(&self) -> String {
+        let (tokens, tools) = (self.input_tokens + self.output_tokens, self.tools.values().sum::<u64>());
+        let mut says = format!(
+            "{}: {} prompts, {} turns, {tools} tool calls, {tokens} tokens",
+            self.agent, self.prompts, self.turns
+        );
+        if !self.unanswered.is_empty() {
+            says.push_str(&format!("; unanswered: {}", self.unanswered.join(", ")));
+        }
+        says
     }
 }
 

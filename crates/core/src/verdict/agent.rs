@@ -29,7 +29,9 @@ pub enum Attention {
 
 pub(super) fn turn(evidence: &Evidence, seen: &Seen, status: Status, now: Now) -> (Turn, Option<Moment>) {
     let Some(turn) = &evidence.work.turn else {
-        return (Turn::Unknown, None);
+        // One that was seen to wait for its first request, and lives to take it.
+        let waits = evidence.work.turn_closed && !status.is_terminal() && seen.program.is_alive();
+        return (if waits { Turn::Settled } else { Turn::Unknown }, None);
     };
     // Where nobody knows whose turn it is, the program stands for its agent.
     let agent = if turn.body.owner.is_some() { seen.owner } else { seen.program };
@@ -60,12 +62,7 @@ pub(super) fn attention(evidence: &Evidence, turn: Turn, status: Status) -> Atte
     let Some(told) = &evidence.work.attention else {
         return Attention::Unknown;
     };
-    match told.body.wants {
-        Wants::None => Attention::None,
-        Wants::Approval => Attention::Approval,
-        Wants::Answer => Attention::Answer,
-        Wants::Other => Attention::Unknown,
-    }
+    Attention::of(told.body.wants)
 }
 
 impl Turn {
@@ -80,6 +77,28 @@ impl Turn {
 }
 
 impl Attention {
+    /// What was told.
+    #[must_use]
+    pub const fn of(wants: Wants) -> Self {
+        match wants {
+            Wants::None => Self::None,
+            Wants::Approval => Self::Approval,
+            Wants::Answer => Self::Answer,
+            Wants::Other => Self::Unknown,
+        }
+    }
+
+    /// How it is told; none where there is nothing to tell.
+    #[must_use]
+    pub const fn wants(self) -> Option<Wants> {
+        match self {
+            Self::None => Some(Wants::None),
+            Self::Approval => Some(Wants::Approval),
+            Self::Answer => Some(Wants::Answer),
+            Self::Unknown => None,
+        }
+    }
+
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

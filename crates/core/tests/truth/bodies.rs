@@ -31,7 +31,7 @@ pub(crate) fn every_kind() -> Vec<Body> {
         adopted(),
         Body::ImageChanged(ImageChanged { image: "/usr/bin/sh".into() }),
         Body::Noted(Noted { text: "two\nlines, a quote \" and a \\".into() }),
-        Body::Summary(noted()),
+        Body::Summary(Box::default()),
         sealed(Closing::Lost),
         Body::Removing(noted()),
         Body::Removed(noted()),
@@ -76,6 +76,7 @@ pub(crate) fn sealed(status: Closing) -> Body {
 pub(crate) fn turn_opened(turn: &str) -> Body {
     Body::TurnOpened(Box::new(TurnOpened {
         turn: turn.into(),
+        agent: None,
         conversation: Some("c1".into()),
         owner: Some(process(OWNER)),
         cwd: "/srv/app".into(),

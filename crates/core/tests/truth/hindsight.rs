@@ -19,7 +19,7 @@ fn at_every_instant_of_a_normal_life_the_past_verdict_is_what_was_true_then() {
         .client(stop_asked())
         .guard(signalled())
         .guard(ended(How::Exited { code: 0 }))
-        .guard(Body::Summary(noted()))
+        .guard(Body::Summary(Box::default()))
         .client(Body::Removing(noted()))
         .client(Body::Removed(noted()));
     let truth = [

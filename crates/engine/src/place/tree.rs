@@ -7,7 +7,7 @@ use abide_sys::cgroup::{Cgroup, Member};
 use abide_sys::{signal, spawn};
 
 use crate::truth::Truth;
-use crate::{guard, host};
+use crate::{guard, host, scribe};
 
 /// So many survivors are named on record.
 pub(crate) const NAMED: usize = 200;
@@ -48,10 +48,11 @@ pub(crate) fn left(truth: &Truth, top: Option<u32>, cgroup: Option<&Cgroup>, hos
     alive.collect()
 }
 
-/// Another session's guard or host: by its name from its first instant until its exec, by its arguments from then on.
+/// Another session's guard or host, or a scribe: by its name from its first instant until its exec, by its arguments from then on.
 pub(crate) fn is_helper(name: &str, command: &[String]) -> bool {
     let role = command.get(1).map(String::as_bytes);
-    let started = role == Some(guard::ARGUMENT.to_bytes()) || role == Some(host::ARGUMENT.to_bytes());
+    let roles = [guard::ARGUMENT, host::ARGUMENT, scribe::ARGUMENT];
+    let started = roles.iter().any(|argument| role == Some(argument.to_bytes()));
     name.as_bytes() == spawn::HELPER.to_bytes() || started
 }
 

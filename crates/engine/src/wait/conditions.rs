@@ -12,7 +12,7 @@ use abide_core::verdict::{Attention, Turn};
 use abide_sys::watch::Watch;
 use abide_sys::{clock, poll};
 
-use super::{Until, Watch as Ending};
+use super::{Ending, Until};
 use crate::Sessions;
 use crate::recording::replay::{Replay, What};
 use crate::recording::snapshot;

@@ -4,8 +4,9 @@ use abide_core::evidence::{How, Observer};
 use abide_core::identity::{Doubt, FileId, Here, Identity, Sighting};
 
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
-use super::{InFront, Means, Relative};
+use super::{About, InFront, Means, Relative};
 
 pub(super) const fn here() -> Here {
     Here { machine: None, boot: None, pid_ns: None, time_ns: None }
@@ -61,4 +62,16 @@ pub(super) const fn holders(_: FileId) -> Vec<Relative> {
 
 pub(super) const fn foreground(_: u32) -> Vec<InFront> {
     Vec::new()
+}
+
+pub(super) const fn everyone() -> Vec<Relative> {
+    Vec::new()
+}
+
+pub(super) const fn image(_: u32) -> Option<PathBuf> {
+    None
+}
+
+pub(super) fn about(_: u32, _: &[&str]) -> About {
+    About::default()
 }

@@ -1,8 +1,10 @@
 //! Linux: pidfd first, `/proc` second, readiness last, so that what `/proc` said belongs to the pidfd's process.
 
 use std::fs;
+use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use abide_core::evidence::{How, Observer};
@@ -14,7 +16,7 @@ use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 
-use super::{InFront, Means, Relative};
+use super::{About, InFront, Means, Relative};
 use crate::clock;
 
 const PIDFS_MAGIC: u64 = 0x5049_4446;
@@ -167,6 +169,46 @@ fn children(of: u32) -> Option<Vec<u32>> {
 fn numbers_in(folder: &str) -> impl Iterator<Item = u32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+}
+
+pub(super) fn everyone() -> Vec<Relative> {
+    numbers_in("/proc").filter_map(process).collect()
+}
+
+pub(super) fn image(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/exe")).ok()
+}
+
+/// The longest environment that is read, and so many descriptors of one process are looked at.
+const ENVIRONMENT: u64 = 4 << 20;
+const DESCRIPTORS: usize = 4_096;
+
+pub(super) fn about(pid: u32, names: &[&str]) -> About {
+    let mut environment = Vec::new();
+    if let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) {
+        // What cannot be read says nothing.
+        let _ = file.take(ENVIRONMENT).read_to_end(&mut environment);
+    }
+    let text = String::from_utf8_lossy(&environment);
+    let variables = text.split('\0').filter_map(|entry| entry.split_once('='));
+    let folder = format!("/proc/{pid}/fd");
+    let open = numbers_in(&folder)
+        .take(DESCRIPTORS)
+        .filter_map(|number| fs::read_link(format!("{folder}/{number}")).ok())
+        .filter(|path| path.is_absolute());
+    let now = clock::now();
+    let ticks = read_stat(pid).map_or(0, |stat| stat.start_ticks);
+    let born = ticks.saturating_mul(1000) / rustix::param::clock_ticks_per_second();
+    About {
+        image: image(pid),
+        cwd: fs::read_link(format!("/proc/{pid}/cwd")).ok(),
+        variables: variables
+            .filter(|(name, _)| names.contains(name))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        open: open.collect(),
+        started_ms: now.wall.saturating_sub_unsigned(now.boot.saturating_sub(born)),
+    }
 }
 
 pub(super) fn holders(of: FileId) -> Vec<Relative> {

@@ -1,0 +1,3 @@
+//! The verbs about agents.
+
+pub(crate) mod agents;

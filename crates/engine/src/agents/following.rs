@@ -1,0 +1,127 @@
+//! One living agent, looked at again and again: its conversation, its transcript as it grows, its signs.
+
+use std::path::PathBuf;
+
+use abide_agents::{Adapter, Held, Level, Place, Reader, Running, Sign, Source, Story, weigh};
+use abide_core::id::SessionId;
+use abide_core::identity::Identity;
+use abide_core::verdict::{Attention, Turn};
+
+use super::{Agent, is_hook, wall};
+use crate::store::SessionDir;
+use crate::truth::{Session, Truth};
+
+/// What a program in a session is told about that.
+const SESSION: &str = "ABIDE_SESSION";
+
+/// An agent that is followed.
+pub(crate) struct Following {
+    pub(crate) adapter: &'static dyn Adapter,
+    pub(crate) process: Identity,
+    argv: Vec<String>,
+    held: Option<Held>,
+    reader: Option<(PathBuf, Box<dyn Reader>)>,
+    trouble: Option<String>,
+}
+
+impl Following {
+    pub(crate) const fn new(adapter: &'static dyn Adapter, process: Identity, argv: Vec<String>) -> Self {
+        Self { adapter, process, argv, held: None, reader: None, trouble: None }
+    }
+
+    /// The agent as it is now; none if it is not provably alive.
+    pub(crate) fn agent(&mut self, truth: &Truth) -> Option<Agent> {
+        let mut names = vec!["HOME", SESSION];
+        names.extend(self.adapter.variables());
+        let about = truth.about(&self.process, &names)?;
+        let session = about.variables.get(SESSION).and_then(|id| SessionId::parse(id));
+        let place = Place { cwd: about.cwd.clone().unwrap_or_default(), variables: about.variables };
+        let running = Running {
+            pid: self.process.pid,
+            argv: &self.argv,
+            start_ticks: self.process.start_ticks,
+            started_ms: about.started_ms,
+            open: &about.open,
+            place: &place,
+        };
+        let registry = self.adapter.registry(&running);
+        if let Some(held) = self.adapter.conversation(&running) {
+            self.held = Some(held);
+        }
+        self.read_on();
+        let signs: Vec<Sign> = registry.into_iter().chain(transcript_sign(&self.story())).collect();
+        Some(Agent {
+            adapter: self.adapter,
+            process: self.process,
+            liveness: truth.is_alive(&self.process),
+            argv: self.argv.clone(),
+            cwd: about.cwd,
+            conversation: self.held.clone(),
+            story: self.story(),
+            standing: weigh(&signs, wall()),
+            signs,
+            session,
+            trouble: self.trouble.clone(),
+        })
+    }
+
+    /// Takes in what was written to the transcript since, whether or not the agent lives.
+    pub(crate) fn read_on(&mut self) {
+        let Some(held) = &self.held else { return };
+        let Some(path) = &held.transcript else { return };
+        if self.reader.as_ref().is_none_or(|(known, _)| known != path) {
+            self.reader = Some((path.clone(), self.adapter.reader(path, &held.conversation)));
+        }
+        let read = self.reader.as_mut().map(|(_, reader)| reader.read_on());
+        self.trouble = read.and_then(Result::err).map(|error| format!("{}: {error}", path.display()));
+    }
+
+    pub(crate) fn story(&self) -> Story {
+        self.reader.as_ref().map_or_else(Story::default, |(_, reader)| reader.story().clone())
+    }
+
+    pub(crate) const fn held(&self) -> Option<&Held> {
+        self.held.as_ref()
+    }
+}
+
+/// What a transcript says of the latest turn.
+fn transcript_sign(story: &Story) -> Option<Sign> {
+    let turn = story.turn.as_ref()?;
+    let (level, at, says) = match turn.closed {
+        Some((at, how)) => (Level::SETTLED, at, format!("the latest turn was {}", how.name())),
+        None => {
+            let at = story.last_at.or(turn.opened_at).unwrap_or(0);
+            let says = match story.unanswered.last() {
+                Some(call) => format!("a turn is open, at {} {}", call.tool, call.with),
+                None => "a turn is open".to_owned(),
+            };
+            (Level::of(Turn::Working), at, says)
+        }
+    };
+    Some(Sign { source: Source::Transcript, level, at, until: None, says })
+}
+
+/// What a session knows of the agent in it: what hooks wrote down, and the title while its host lives.
+pub(crate) fn session_signs(session: &Session, dir: &SessionDir, adapter: &'static dyn Adapter) -> Vec<Sign> {
+    let work = &session.evidence.work;
+    let mut signs = Vec::new();
+    if let Some(turn) = work.turn.as_ref().filter(|told| is_hook(told.witness.role)) {
+        let (turn_now, at) = match (work.turn_closed, work.closed_at) {
+            (true, Some(at)) => (Turn::Settled, at.wall),
+            (true, None) => (Turn::Settled, turn.at.wall),
+            (false, _) => (Turn::Working, turn.at.wall),
+        };
+        let wants = work.attention.as_ref().filter(|told| is_hook(told.witness.role));
+        let attention = wants.map(|told| Attention::of(told.body.wants));
+        let level = Level { turn: Some(turn_now), attention };
+        let at = wants.map_or(at, |told| at.max(told.at.wall));
+        signs.push(Sign { source: Source::Hook, level, at, until: None, says: "its hooks".to_owned() });
+    }
+    let hosted = session.evidence.helpers.hosted.as_ref().filter(|_| session.seen.host.is_alive());
+    let view = dir.view().filter(|view| hosted.is_some_and(|told| told.body.generation == view.generation));
+    if let Some((level, title)) = view.and_then(|view| Some((adapter.title(&view.title)?, view.title))) {
+        signs.push(Sign { source: Source::Title, level, at: wall(), until: None, says: title });
+    }
+    signs
+}

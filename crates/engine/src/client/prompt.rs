@@ -1,0 +1,193 @@
+//! Prompting: a request is submitted to the agent in a session, and it is proved that a turn opened.
+
+use std::os::fd::AsFd;
+
+use abide_core::failure::{Code, Failure, admit};
+use abide_core::keys::press::Press;
+use abide_core::status::Column;
+use abide_core::verdict::{Attention, Turn};
+use abide_sys::watch::Watch;
+use abide_sys::{clock, poll};
+
+use super::drive::Driver;
+use crate::agents;
+use crate::truth::Session;
+
+/// How long a program that shows nothing more has taken a paste in, and how long that is waited for at most.
+const CALM_MS: u64 = 120;
+const TAKEN_MS: u64 = 2_000;
+/// Evidence is read again after this long, whatever was heard.
+const RESCAN_MS: u64 = 250;
+/// So many lines of what is shown are told where no turn opened.
+const TOLD: usize = 4;
+
+/// A turn that a prompt opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompted {
+    pub agent: String,
+    pub turn: String,
+    pub conversation: Option<String>,
+    /// How much the program had shown before.
+    pub position: u64,
+    /// How the agent stood when this was asked last.
+    pub standing: (Turn, Attention),
+}
+
+/// How a prompt is submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prompting {
+    /// How long a turn may take to open.
+    pub patience_ms: u64,
+    /// Also in the middle of a turn: most agents keep it for later.
+    pub queue: bool,
+}
+
+impl Driver<'_> {
+    /// Submits a text to the agent and returns once a turn has opened.
+    ///
+    /// # Errors
+    /// If there is no agent, if it is in the middle of a turn or waits for a person, or if no turn opened.
+    pub fn prompt(&mut self, text: &str, how: Prompting) -> Result<Prompted, Failure> {
+        let deadline = clock::now().boot.saturating_add(how.patience_ms);
+        let before = self.wait_until_ready(deadline, how.queue)?;
+        let known = before.evidence.work.turn.as_ref().map(|told| told.order);
+        let typed = self.paste(text.trim_end_matches(['\r', '\n']).as_bytes(), how.patience_ms)?;
+        self.calm_down(typed.position)?;
+        if let Ok(enter) = Press::parse("Enter") {
+            self.press(&[("Enter", enter)], how.patience_ms)?;
+        }
+        let opened = |session: &Session| {
+            let turn = session.evidence.work.turn.as_ref().filter(|told| Some(told.order) != known)?;
+            let open = (session.verdict.turn, session.verdict.attention);
+            Some((turn.body.turn.clone(), turn.body.conversation.clone(), open))
+        };
+        match self.follow_evidence(deadline, &opened)? {
+            Ok((turn, conversation, standing)) => Ok(Prompted {
+                agent: agents::name_of(&before).unwrap_or_default().to_owned(),
+                turn,
+                conversation,
+                position: typed.position,
+                standing,
+            }),
+            Err(now) => Err(self.no_turn(&now, how.patience_ms)),
+        }
+    }
+
+    /// Waits until the agent is settled or wants a person, for so many ms at most.
+    ///
+    /// # Errors
+    /// If the session ends before, or the time is up.
+    pub fn wait_for_answer(&mut self, patience_ms: Option<u64>) -> Result<(Turn, Attention), Failure> {
+        let deadline = clock::now().boot.saturating_add(patience_ms.unwrap_or(u64::MAX / 2));
+        let done = |session: &Session| {
+            let (turn, attention) = (session.verdict.turn, session.verdict.attention);
+            let wants = matches!(attention, Attention::Approval | Attention::Answer);
+            (turn == Turn::Settled || wants).then_some((turn, attention))
+        };
+        self.follow_evidence(deadline, &done)?.map_err(|now| {
+            let id = &now.id;
+            Failure::new(Code::TimedOut, format!("the turn of session {id} is not over yet"))
+                .hint(format!("`abide wait {id} --turn settled` goes on waiting"))
+                .about(id.as_str())
+                .in_status(now.verdict.status)
+        })
+    }
+
+    /// The session, once its agent can take a prompt.
+    fn wait_until_ready(&mut self, deadline: u64, queue: bool) -> Result<Session, Failure> {
+        let now = self.truth().of(self.home(), &self.session().id);
+        if agents::adapter_of(&now).is_none() && agents::in_session(self.truth(), &now).is_none() {
+            let id = &now.id;
+            let message = format!("no agent that abide knows runs in session {id}");
+            return Err(self
+                .refuse(&now, Code::NoAgent, message)
+                .hint(format!("`abide type {id} --enter` types a line")));
+        }
+        // A scribe that has just begun has yet to see how the agent stands.
+        let told = |session: &Session| (session.verdict.turn != Turn::Unknown).then(|| session.clone());
+        let ready = self.follow_evidence(deadline.min(clock::now().boot.saturating_add(STAND_MS)), &told)?;
+        let session = ready.unwrap_or_else(|unclear| *unclear);
+        let id = &session.id;
+        match (session.verdict.turn, session.verdict.attention) {
+            (_, wants @ (Attention::Approval | Attention::Answer)) => {
+                let message = format!("the agent of session {id} waits for a person: {}", wants.name());
+                let hint = format!(
+                    "`abide snapshot {id}` shows what it asks; `abide keys {id} Enter` and its like answer"
+                );
+                Err(self.refuse(&session, Code::WantsPerson, message).hint(hint))
+            }
+            (Turn::Working, _) if !queue => {
+                let message = format!("the agent of session {id} is in the middle of a turn");
+                let hint = format!(
+                    "`abide wait {id} --turn settled` waits for its end; --queue submits all the same"
+                );
+                Err(self.refuse(&session, Code::Busy, message).hint(hint))
+            }
+            (Turn::Working | Turn::Settled | Turn::Unknown, _) => Ok(session),
+        }
+    }
+
+    /// Waits until the program has shown what was pasted and shows nothing more for a moment.
+    fn calm_down(&mut self, before: u64) -> Result<(), Failure> {
+        let deadline = clock::now().boot.saturating_add(TAKEN_MS);
+        let mut shown = before;
+        loop {
+            // What it shows, and then nothing for a moment.
+            let _ = poll::readable(&[self.ended().as_fd()], Some(CALM_MS));
+            let (_, position) = self.look()?;
+            if (position == shown && position > before) || clock::now().boot >= deadline {
+                return Ok(());
+            }
+            shown = position;
+        }
+    }
+
+    /// Looks at the session as its evidence grows until something is found; else gives how it stands at the deadline.
+    fn follow_evidence<T>(
+        &mut self,
+        deadline: u64,
+        found: &impl Fn(&Session) -> Option<T>,
+    ) -> Result<Result<T, Box<Session>>, Failure> {
+        // Without hints it is looked at often enough.
+        let watch = Watch::new().ok();
+        let evidence = self.dir()?.evidence().ok();
+        let _ = watch.as_ref().zip(evidence.as_ref()).map(|(watch, file)| watch.growth_of(file));
+        loop {
+            let now = self.truth().of(self.home(), &self.session().id);
+            if let Some(found) = found(&now) {
+                return Ok(Ok(found));
+            }
+            admit(now.id.as_str(), now.verdict.status, Column::Commandable)?;
+            let left = deadline.saturating_sub(clock::now().boot);
+            if left == 0 {
+                return Ok(Err(Box::new(now)));
+            }
+            let mut fds = vec![self.ended().as_fd()];
+            fds.extend(watch.as_ref().map(AsFd::as_fd));
+            let _ = poll::readable(&fds, Some(left.min(RESCAN_MS)));
+            drop(watch.as_ref().and_then(Watch::hints));
+        }
+    }
+
+    fn no_turn(&mut self, now: &Session, patience_ms: u64) -> Failure {
+        let shown = self.look().map(|(screen, _)| screen.view().text()).unwrap_or_default();
+        let lines: Vec<&str> = shown.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(TOLD)..].join(" / ");
+        let id = &now.id;
+        let message = format!(
+            "no turn opened in session {id} within {patience_ms} ms; turn {}, attention {}; it shows: {}",
+            now.verdict.turn.name(),
+            now.verdict.attention.name(),
+            agents::masked(&last)
+        );
+        self.refuse(now, Code::NoTurn, message)
+            .hint(format!("`abide snapshot {id}` shows all of it; the text may stand in its input"))
+    }
+
+    fn refuse(&self, session: &Session, code: Code, message: String) -> Failure {
+        Failure::new(code, message).about(session.id.as_str()).in_status(session.verdict.status)
+    }
+}
+
+/// How long it may take until it is known how an agent stands.
+const STAND_MS: u64 = 5_000;
