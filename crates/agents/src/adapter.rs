@@ -174,14 +174,17 @@ pub(crate) struct Options {
 /// The program and its options, without those that are dropped and without words that belong to none.
 pub(crate) fn options(argv: &[String], of: &Options) -> Vec<String> {
     let mut kept: Vec<String> = argv.iter().take(1).cloned().collect();
-    let mut words = argv.iter().skip(1);
+    let mut words = argv.iter().skip(1).peekable();
     while let Some(word) = words.next() {
         if !word.starts_with('-') || word == "--" {
             continue;
         }
         let name = word.split('=').next().unwrap_or(word);
-        let value = if of.valued.contains(&word.as_str()) { words.next() } else { None };
-        if !of.dropped.contains(&name) {
+        let drop = of.dropped.contains(&name);
+        // One that picks a conversation may do without its value.
+        let is_value = |next: &&String| !drop || !next.starts_with('-');
+        let value = if of.valued.contains(&word.as_str()) { words.next_if(is_value) } else { None };
+        if !drop {
             kept.push(word.clone());
             kept.extend(value.cloned());
         }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 
+use abide_core::verdict::Attention;
+
 /// So many files are kept by name.
 const FILES: usize = 1_000;
 
@@ -20,6 +22,8 @@ pub struct Story {
     pub turn: Option<LastTurn>,
     /// Tool calls that no result answers, of the branch that the agent goes on with.
     pub unanswered: Vec<Call>,
+    /// What it asks a person for, where the transcript tells.
+    pub wants: Option<Attention>,
     pub tokens: Tokens,
     pub prompts: u64,
     /// Turns that were closed.
@@ -102,9 +106,9 @@ impl Story {
 impl Tokens {
     pub(crate) const fn and(self, other: Self) -> Self {
         Self {
-            input: self.input + other.input,
-            output: self.output + other.output,
-            cached: self.cached + other.cached,
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cached: self.cached.saturating_add(other.cached),
         }
     }
 }
