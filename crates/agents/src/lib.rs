@@ -3,17 +3,20 @@
 
 mod adapter;
 mod claude;
+mod codex;
+mod copilot;
 mod lines;
 mod sign;
 mod story;
 mod tree;
+mod words;
 
 pub use adapter::{Adapter, By, Held, Kin, Place, Process, Running};
 pub use sign::{Level, Sign, Source, Standing, weigh};
 pub use story::{Call, How, LastTurn, Reader, Story, Tokens};
 
 /// Every agent that is known.
-pub const ALL: &[&dyn Adapter] = &[&claude::Claude];
+pub const ALL: &[&dyn Adapter] = &[&claude::Claude, &codex::Codex, &copilot::Copilot];
 
 /// The adapter of this name.
 #[must_use]

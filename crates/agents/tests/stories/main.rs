@@ -2,12 +2,14 @@
 //! version. Every transcript is also read byte by byte, and cut at every line.
 
 mod claude;
+mod codex;
+mod copilot;
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use abide_agents::{Adapter, Story, named};
+use abide_agents::{Adapter, Kin, Process, Story, named, recognise};
 
 fn adapter(name: &str) -> &'static dyn Adapter {
     named(name).expect("a known agent")
@@ -36,4 +38,21 @@ fn grows_alike(agent: &str, path: &str, step: usize) {
         reader.read_on().expect("read");
     }
     assert_eq!(reader.story(), &story(agent, path), "{path}");
+}
+
+/// A command line, as words.
+fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
+}
+
+/// Which agent a process with this command line and executable is.
+fn kin(line: &str, image: &str) -> Option<(&'static str, Kin)> {
+    let argv = words(line);
+    let process = Process { argv: &argv, image: Some(Path::new(image)), name: "" };
+    recognise(&process).map(|(adapter, kin)| (adapter.name(), kin))
+}
+
+/// A screen, from its text.
+fn screen(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
 }
