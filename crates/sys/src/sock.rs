@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::fs::{Mode, fchmod};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
@@ -23,6 +24,8 @@ const WAITING: i32 = 512;
 /// If the name is taken or the system refuses.
 pub fn listen_below(dir: &PrivateDir, name: &str) -> io::Result<OwnedFd> {
     let socket = stream()?;
+    // The name gets the mode that the socket has when it is bound, whatever the umask.
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &address(dir, name)?)?;
     listen(&socket, WAITING)?;
     rustix::io::ioctl_fionbio(&socket, true)?;
