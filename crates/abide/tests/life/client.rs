@@ -6,4 +6,5 @@ mod driving;
 mod executing;
 mod screens;
 mod searching;
+mod signals;
 mod typing;

@@ -15,7 +15,7 @@ mod namespaces;
 mod orders;
 mod place;
 mod recorded;
-mod signals;
+mod rivals;
 mod statuses;
 mod stopped;
 mod upgrade;

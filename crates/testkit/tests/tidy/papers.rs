@@ -9,6 +9,8 @@ const TEST_COMMAND: &str = "cargo test --workspace";
 const ARCHITECTURE_LINES: usize = 250;
 /// The crates whose modules the code map names one by one.
 const MAPPED: [&str; 4] = ["core", "sys", "engine", "picture"];
+/// What others promise, and which test asks it of us.
+const RIVALS: &str = "docs/rivals.md";
 /// Folders of the machines that people work on. Written so that this file does not contain them.
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
@@ -111,6 +113,29 @@ fn the_code_map_names_every_module_and_nothing_else() {
     expect_none(&off_the_map(&architecture, &files(&["crates"])), "edit the code map of ARCHITECTURE.md");
 }
 
+/// The tests that a paper names in the last column of its tables, each with its line.
+fn named_tests(text: &str) -> Vec<(usize, &str)> {
+    let cells = numbered(text).filter_map(|(line, row)| {
+        let cells = row.strip_prefix("| ")?.strip_suffix(" |")?;
+        Some((line, cells.rsplit(" | ").next()?))
+    });
+    cells.flat_map(|(line, cell)| cell.split('`').skip(1).step_by(2).map(move |name| (line, name))).collect()
+}
+
+#[test]
+fn every_test_that_is_named_for_a_behaviour_exists() {
+    let paths = files(&["crates"]).into_iter().filter(|path| path.ends_with(".rs"));
+    let sources: Vec<String> = paths.filter_map(|path| paper(&path)).collect();
+    let text = paper(RIVALS).expect(RIVALS);
+    let named = named_tests(&text);
+    assert!(!named.is_empty(), "{RIVALS} has no table with tests");
+    let is_test = |name: &str| sources.iter().any(|source| source.contains(&format!("#[test]\nfn {name}()")));
+    let missing = named.into_iter().filter(|(_, name)| !is_test(name));
+    let missing: Vec<Offender> =
+        missing.map(|(line, name)| Offender::at(RIVALS, line, &format!("there is no test {name}"))).collect();
+    expect_none(&missing, "name the test that asks it now");
+}
+
 #[test]
 fn no_tracked_file_holds_a_path_of_some_machine() {
     let mut offenders = Vec::new();
@@ -139,6 +164,9 @@ fn the_rules_about_papers_find_what_breaks_them() {
     let found = format!("{found:?}");
     assert!(found.contains("core/c.rs") && found.contains("sys/old.rs does not exist"), "{found}");
     assert!(!found.contains("core/a") && !found.contains("core/b") && !found.contains("lib"), "{found}");
+
+    let table = "| what | `theirs` | test |\n|---|---|---|\n| a | `b` | `c_d`, `e_f` |\ng `h`\n";
+    assert_eq!(named_tests(table), [(3, "c_d"), (3, "e_f")]);
 
     let text = format!("a\nsee {}x\n", MACHINE_PATHS[0]);
     assert_eq!(machine_paths("README.md", &text).len(), 1);
