@@ -10,12 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use super::typed;
 use crate::evidence::frame::{body_from_line, body_to_line};
-use crate::screen::bytes::{Reader, put_bytes};
+use crate::screen::bytes::{Reader, put_bytes, put_number};
 use sequence::{First, OSC_133_C, first, is_kept};
 
 const ESC: u8 = 0x1b;
 /// So much may come before the line begins to run; with more, it is no echo, and all of it is shown.
 const LONGEST_ECHO: usize = 256 * 1024;
+/// So long, in microseconds, a line may take to begin: whoever has it run gives up sooner, and says so unless it was killed.
+const LONGEST_START: u64 = 30_000_000;
 /// The private number of our sequences.
 const NUMBER: &str = "7717";
 
@@ -105,6 +107,8 @@ pub struct Veil {
     stage: Stage,
     nonce: String,
     line: String,
+    /// When its tag came, in microseconds of boot time.
+    since: u64,
     /// The beginning of a sequence that is not whole yet.
     held: Vec<u8>,
     /// What is not shown of the echo.
@@ -119,7 +123,7 @@ impl Default for Veil {
     fn default() -> Self {
         let (nonce, line) = (String::new(), String::new());
         let (held, echo, owed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { stage: Stage::Open, nonce, line, held, echo, tells: false, owed }
+        Self { stage: Stage::Open, nonce, line, since: 0, held, echo, tells: false, owed }
     }
 }
 
@@ -147,18 +151,42 @@ impl Veil {
         &self.held
     }
 
-    /// Takes a tag.
-    pub fn tag(&mut self, tag: &Tag) {
+    /// Takes a tag that came at this time.
+    pub fn tag(&mut self, tag: &Tag, since: u64) {
         match tag.phase {
             Phase::Begin => {
                 self.lift();
                 let owed = std::mem::take(&mut self.owed);
                 let (nonce, line) = (tag.nonce.clone(), tag.line.clone());
-                *self = Self { stage: Stage::Awaiting, nonce, line, owed, ..Self::default() };
+                *self = Self { stage: Stage::Awaiting, nonce, line, since, owed, ..Self::default() };
             }
             Phase::Cancel if self.stage == Stage::Awaiting && self.nonce == tag.nonce => self.lift(),
             Phase::Cancel => {}
         }
+    }
+
+    /// Whether a line is awaited at this time that will not begin any more.
+    #[must_use]
+    pub fn is_forsaken(&self, time: u64) -> bool {
+        self.stage == Stage::Awaiting && time.saturating_sub(self.since) > LONGEST_START
+    }
+
+    /// Lets the time pass: nothing is kept back for a line that does not begin.
+    pub fn elapse(&mut self, time: u64) {
+        if self.is_forsaken(time) {
+            self.lift();
+        }
+    }
+
+    /// The session is over, and nothing follows: gives what was kept back, which is to be shown after all. Only the
+    /// sequence that tells a line's end, cut off within its code, was nobody's word.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let mut kept = std::mem::take(self);
+        match kept.stage {
+            Stage::Running if kept.held.len() >= ends(&kept.nonce).len() => {}
+            Stage::Open | Stage::Awaiting | Stage::Running => kept.lift(),
+        }
+        kept.owed
     }
 
     /// Output is missing here, which may have said that the line runs: nothing that follows is kept back for it.
@@ -297,6 +325,7 @@ impl Veil {
         for bytes in [self.nonce.as_bytes(), self.line.as_bytes(), &self.held, &self.echo, &self.owed] {
             put_bytes(&mut out, bytes);
         }
+        put_number(&mut out, self.since);
         out
     }
 
@@ -317,8 +346,8 @@ impl Veil {
         let mut text = || String::from_utf8(reader.bytes()?.to_vec()).ok();
         let (nonce, line) = (text()?, text()?);
         let (held, echo) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
-        let owed = reader.bytes()?.to_vec();
-        reader.0.is_empty().then_some(Self { stage, nonce, line, held, echo, tells, owed })
+        let (owed, since) = (reader.bytes()?.to_vec(), reader.number()?);
+        reader.0.is_empty().then_some(Self { stage, nonce, line, since, held, echo, tells, owed })
     }
 }
 

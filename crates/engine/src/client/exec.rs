@@ -395,7 +395,7 @@ impl Listening {
             match entry.kind {
                 Kind::Exec => {
                     if let Some(tag) = Tag::of(entry.payload).filter(|tag| tag.nonce == *nonce) {
-                        veil.tag(&tag);
+                        veil.tag(&tag, entry.time);
                     }
                 }
                 Kind::Output => veil.pass(entry.position, entry.payload, &mut |unveiled| match unveiled {

@@ -88,7 +88,7 @@ impl Follow {
         let busy = match veil.stage() {
             // Another one ran since: nobody knows whether its shell is at the prompt again.
             Stage::Open => seen > 0 && seen < self.mind.ran,
-            Stage::Awaiting => others,
+            Stage::Awaiting => others && !veil.is_forsaken(now.saturating_mul(1000)),
             Stage::Running => others && seen < self.mind.ran.max(1),
         };
         let coming = self.coming.as_ref().is_some_and(|(nonce, until)| *until > now && *nonce != tag.nonce);

@@ -248,6 +248,11 @@ impl<'a> Replay<'a> {
                 }
                 Ok(_) | Err(_) => return Ok(None),
             },
+            Stepped::Unveiled => {
+                let &Replayed { time, position, ref veiled, .. } = &self.replayed;
+                let payload = veiled.as_deref().unwrap_or_default();
+                What::Entry(Entry { kind: Kind::Output, number: 0, time, position, payload }, &[])
+            }
             Stepped::Gap(gap) => What::Gap(gap),
             Stepped::LetGo => What::LetGo,
             Stepped::CaughtUp => What::CaughtUp,
@@ -280,6 +285,9 @@ impl<'a> Replay<'a> {
                     }
                     Some(_) => {}
                     None if self.from.is_reached(&self.replayed) => {
+                        if self.tail.has_ended() {
+                            self.replayed.finish();
+                        }
                         self.stand_until_now();
                         break;
                     }
@@ -305,6 +313,9 @@ impl<'a> Replay<'a> {
                 Taken::Nothing => match self.tail.more(&mut self.reader) {
                     Some(News::CaughtUp) => return Ok(Stepped::CaughtUp),
                     Some(News::Perhaps) => {}
+                    None if self.tail.has_ended() && self.replayed.finish().is_some() => {
+                        return Ok(Stepped::Unveiled);
+                    }
                     None if self.keeps_screen && self.stand_until_now() => return Ok(Stepped::LetGo),
                     None => return Ok(Stepped::End),
                 },
@@ -372,7 +383,8 @@ impl<'a> Replay<'a> {
                 self.replayed.entries = entry.counted(self.replayed.entries);
             }
             self.piece = begin..end;
-            return Ok(taken(&entry));
+            let cut = entry.kind == Kind::Cut;
+            return Ok(if cut { Taken::Gap(Gap::Cut(cut_says(entry.payload))) } else { Taken::Entry });
         }
     }
 
@@ -394,16 +406,10 @@ impl<'a> Replay<'a> {
     /// The last screen stands until the instant that was asked for, or until now; that of a session that is over for good.
     /// True if that shows what an update held back.
     fn stand_until_now(&mut self) -> bool {
-        let screen = &mut self.replayed.screen;
-        let was_held = screen.is_held();
-        if self.tail.has_ended() {
-            screen.let_go();
-        } else {
-            let limit = if self.begun { self.to } else { self.from };
-            let now = clock::boot_micros();
-            screen.elapse(limit.time().map_or(now, |asked| asked.min(now)));
-        }
-        was_held && !screen.is_held()
+        let limit = if self.begun { self.to } else { self.from };
+        let now = clock::boot_micros();
+        let until = limit.time().map_or(now, |asked| asked.min(now));
+        self.replayed.stand((!self.tail.has_ended()).then_some(until))
     }
 
     /// What is missing at the end, once all of it was read.
@@ -424,26 +430,12 @@ impl<'a> Replay<'a> {
 enum Stepped {
     Begun,
     Entry,
+    /// What the veil kept back up to the end.
+    Unveiled,
     Gap(Gap),
     LetGo,
     CaughtUp,
     /// The recording ends before the span begins.
     Short,
     End,
-}
-
-/// What an entry that was taken in is.
-fn taken(entry: &Entry<'_>) -> Taken {
-    match entry.kind {
-        Kind::Cut => Taken::Gap(Gap::Cut(cut_says(entry.payload))),
-        Kind::Start
-        | Kind::Output
-        | Kind::Errors
-        | Kind::Input
-        | Kind::Hidden
-        | Kind::Answer
-        | Kind::Resize
-        | Kind::Mark
-        | Kind::Exec => Taken::Entry,
-    }
 }

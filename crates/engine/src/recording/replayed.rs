@@ -127,6 +127,30 @@ impl Replayed {
         self.go_behind(entry);
     }
 
+    /// The session is over and all was taken: what the veil kept back is shown, as if it were one more piece of output. Gives
+    /// it, if there is any.
+    pub(crate) fn finish(&mut self) -> Option<&[u8]> {
+        let rest = self.veil.finish();
+        if rest.is_empty() {
+            return None;
+        }
+        self.track.0.clear();
+        // Whoever asked the terminal something is gone.
+        drop(self.screen.feed(&rest));
+        self.veiled = Some(rest);
+        self.veiled.as_deref()
+    }
+
+    /// The last screen stands until this time; without one, for good. True if that shows what an update held back.
+    pub(crate) fn stand(&mut self, until: Option<u64>) -> bool {
+        let was_held = self.screen.is_held();
+        match until {
+            Some(time) => self.screen.elapse(time),
+            None => self.screen.let_go(),
+        }
+        was_held && !self.screen.is_held()
+    }
+
     /// What came up to this position and was not taken is missing.
     pub(crate) fn miss(&mut self, position: u64) {
         if position > self.position {
@@ -159,11 +183,12 @@ impl Replayed {
 /// Gives what is shown of an entry, each piece with the position that it stands at; and all of it, where that is not the
 /// entry's payload.
 fn unveil(veil: &mut Veil, entry: &Entry<'_>, shown: &mut impl FnMut(Option<u64>, &[u8])) -> Option<Vec<u8>> {
+    veil.elapse(entry.time);
     match entry.kind {
         Kind::Output | Kind::Errors => {}
         Kind::Exec => {
             if let Some(tag) = Tag::of(entry.payload) {
-                veil.tag(&tag);
+                veil.tag(&tag, entry.time);
             }
             return None;
         }

@@ -173,8 +173,7 @@ impl Gathering {
     fn stand_until(&mut self, now: u64, over: bool) {
         let Self { replayed, harvest, lines, clock } = self;
         elapse((replayed, harvest, lines), *clock, now);
-        if over && replayed.screen.is_held() {
-            replayed.screen.let_go();
+        if over && (replayed.finish().is_some() | replayed.stand(None)) {
             harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
         }
     }

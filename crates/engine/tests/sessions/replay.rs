@@ -140,6 +140,25 @@ fn a_line_that_was_run_in_the_shell_stands_there_as_if_typed_and_what_ran_it_doe
 }
 
 #[test]
+fn what_came_before_the_line_could_run_is_shown_at_the_end_and_after_a_while() {
+    let tag = Tag { phase: Phase::Begin, nonce: "n1".into(), line: "make".into() };
+    let tag = [&[7; 16], tag.to_bytes().as_slice()].concat();
+    let begun = Tape::new(40, 4).output("$ ").entry(Kind::Exec, &tag).output("x\rlast words");
+    let ended = Recorded::new(&begun);
+    let shown = ended.steps(None, None);
+    assert!(shown.iter().any(|step| step.ends_with(r#"output "x\rlast words" -> last words"#)), "{shown:?}");
+    assert_eq!(ended.row(At::Since(u64::MAX)), "last words");
+    assert_eq!(ended.row(At::Position(5)), "$", "before the end");
+    let later = Recorded::new(&begun.at(40_000_000).output("!").output("?"));
+    let shown = later.steps(None, None);
+    assert!(
+        shown.iter().any(|step| step.ends_with(r#"output "x\rlast words!" -> last words!"#)),
+        "{shown:?}"
+    );
+    assert_eq!(later.row(At::Since(u64::MAX)), "last words!?");
+}
+
+#[test]
 fn output_behind_a_gap_is_shown_although_nobody_knows_that_the_line_ran() {
     for gone in [executed().without(5), executed().damaged(5)] {
         let shown = Recorded::new(&gone).steps(None, None).join("\n");

@@ -51,13 +51,14 @@ fn check_random_lines(command: &[&str]) {
 
 /// Nothing of what runs a line is in any view, nor in what the shell remembers.
 fn assert_unseen(world: &World, life: &Life<'_>) {
-    let exports: [&[&str]; 7] = [
+    let exports: [&[&str]; 8] = [
         &["--format", "cast", "--input"],
         &["--format", "cast", "--cast-version", "2", "--input", "--redact"],
         &["--format", "cast", "--from", "#5"],
         &["--format", "txt"],
         &["--format", "txt", "--redact"],
         &["--format", "html"],
+        &["--format", "svg"],
         &["--format", "html", "--redact"],
     ];
     let file = world.beside("exported");
@@ -209,6 +210,79 @@ fn exec_is_shown_to_whoever_is_attached_as_if_it_were_typed() {
         assert_eq!(live["lines"], data(&past)["lines"]);
         attached.type_in(b"\x1c\x1c");
         assert_eq!(attached.reap(), Ending::Exited(0));
+    }
+}
+
+#[test]
+fn exec_is_in_no_picture_film_or_playing() {
+    std::thread::scope(|scope| {
+        for command in shells() {
+            scope.spawn(|| check_pictures(command));
+        }
+    });
+}
+
+fn check_pictures(command: &[&str]) {
+    let world = World::new();
+    let life = shell(&world, command);
+    for line in ["echo first", "sh -c 'exit 3'", "echo last"] {
+        assert!(exec(&world, &life, line).code().is_some(), "{command:?} {line}");
+    }
+    assert_eq!(world.abide.run(&["stop", "--grace", "0s", &life.id]).code(), Some(0));
+    let drawn = |verb: &[&str], file: &str| {
+        let path = world.beside(file);
+        let ran = world.abide.run(&[verb, &["--json", "-o", &path, &life.id]].concat());
+        assert_eq!(ran.code(), Some(0), "{command:?} {ran:?}");
+        std::fs::read(path).expect("it was written")
+    };
+    let text = |file: Vec<u8>| String::from_utf8(file).expect("SVG is text");
+    let entries =
+        data(&world.abide.run(&["snapshot", "--json", &life.id]))["entry"].as_u64().expect("a count");
+    let at = |entry: u64| text(drawn(&["screenshot", "--at", &format!("#{entry}")], "screen.svg"));
+    let mut seen: Vec<String> = (1..=entries).map(at).collect();
+    assert!(seen.last().is_some_and(|last| last.contains("echo last")), "{command:?} {seen:?}");
+    seen.push(text(drawn(&["export"], "film.svg")));
+    // What is in the others is what they are painted from.
+    for (file, begins) in [("film.gif", &b"GIF89a"[..]), ("film.png", b"\x89PNG")] {
+        assert!(drawn(&["export"], file).starts_with(begins), "{command:?} {file}");
+    }
+    let play = ["play", "--speed", "100", "--idle-limit", "10ms", &life.id];
+    seen.push(Terminal::start(&world.abide.command(&play)).rest());
+    for shown in seen {
+        for secret in ["exec-", "7717", "__abide", "builtin", "history"] {
+            assert!(!shown.contains(secret), "{command:?} shows {secret}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn exec_of_what_kills_the_shell_before_the_line_hides_none_of_its_last_words() {
+    let world = World::new();
+    let settings = world.beside("settings");
+    let dies = "trap 'printf \"last %s\\n\" words; kill -9 $$' DEBUG\n";
+    std::fs::File::create(&settings)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, dies.as_bytes()))
+        .expect("there is room");
+    let life = shell(&world, &["bash", "--rcfile", &settings]);
+    let ran = world.abide.run(&["exec", "--json", &life.id, "--", "echo never"]);
+    let error = &ran.json()["error"];
+    assert_eq!((ran.code(), &error["code"]), (Some(125), &"not_commandable".into()), "{ran:?}");
+    assert_eq!(world.wait(&life.id).0, Some(137));
+    for view in [
+        &["snapshot"][..],
+        &["snapshot", "--at", "+1h"],
+        &["logs"],
+        &["logs", "--raw"],
+        &["export", "--format", "txt"],
+        &["export", "--format", "cast"],
+        &["export", "--format", "cast", "--redact"],
+        &["export", "--format", "svg"],
+        &["search", "last words", "--session"],
+        &["wait", "--text", "last words"],
+    ] {
+        let ran = world.abide.run(&[view, &[&life.id]].concat());
+        let told = view[0] == "wait" || ran.stdout.contains("last words");
+        assert!(ran.code() == Some(0) && told, "{view:?} {ran:?}");
     }
 }
 

@@ -41,7 +41,7 @@ fn the_mechanism_is_taken_out_however_the_output_is_cut() {
         one\r\n\x1b[31mtw\x1b]7717;abide;other;E;0\x07o\r\n$ ";
     for cut in 0..=stream.len() {
         let mut veil = Veil::default();
-        veil.tag(&tag(Phase::Begin, "ls -l"));
+        veil.tag(&tag(Phase::Begin, "ls -l"), 0);
         let first = through(&mut veil, &[&stream[..cut]]);
         // What is kept goes on from a keyframe as if nothing had been in between.
         let mut again = Veil::thaw(&veil.freeze()).unwrap();
@@ -64,11 +64,11 @@ fn the_mechanism_is_taken_out_however_the_output_is_cut() {
 #[test]
 fn what_is_cancelled_is_shown_after_all() {
     let mut veil = Veil::default();
-    veil.tag(&tag(Phase::Begin, "ls"));
+    veil.tag(&tag(Phase::Begin, "ls"), 0);
     assert_eq!(through(&mut veil, &[b" . '/x'\x1b[?2004l\x1b[2"]).0, b"\x1b[?2004l");
-    veil.tag(&Tag { nonce: "other".into(), ..tag(Phase::Cancel, "") });
+    veil.tag(&Tag { nonce: "other".into(), ..tag(Phase::Cancel, "") }, 0);
     assert_eq!(veil.stage(), Stage::Awaiting, "that was another");
-    veil.tag(&tag(Phase::Cancel, ""));
+    veil.tag(&tag(Phase::Cancel, ""), 0);
     assert_eq!(through(&mut veil, &[b"K>"]).0, b" . '/x'\x1b[2K>");
     assert_eq!(through(&mut veil, &[begins(NONCE).as_bytes()]).0, begins(NONCE).as_bytes());
 }
@@ -76,10 +76,33 @@ fn what_is_cancelled_is_shown_after_all() {
 #[test]
 fn an_echo_without_end_is_shown() {
     let mut veil = Veil::default();
-    veil.tag(&tag(Phase::Begin, "ls"));
+    veil.tag(&tag(Phase::Begin, "ls"), 0);
     let long = vec![b'x'; LONGEST_ECHO + 5];
     assert_eq!(through(&mut veil, &[&long]).0, long);
     assert_eq!(veil.stage(), Stage::Open);
+}
+
+#[test]
+fn what_an_end_or_a_killed_client_leaves_behind_the_veil_is_shown() {
+    let echo = b" . '/x'\r\nlast words\x1b[";
+    let mut veil = Veil::default();
+    veil.tag(&tag(Phase::Begin, "ls"), 5);
+    assert_eq!(through(&mut veil, &[echo]).0, b"");
+    assert_eq!((veil.clone().finish(), Veil::default().finish()), (echo.to_vec(), Vec::new()));
+    veil.elapse(5 + LONGEST_START);
+    assert_eq!(veil.stage(), Stage::Awaiting, "it may still begin");
+    let mut again = Veil::thaw(&veil.freeze()).unwrap();
+    assert!(again.is_forsaken(6 + LONGEST_START) && !again.is_forsaken(0));
+    again.elapse(6 + LONGEST_START);
+    assert_eq!(through(&mut again, &[b"K>"]).0, [&echo[..], b"K>"].concat());
+    // A line that runs keeps nothing back but what may be the beginning of its end.
+    let runs = [b" . x".as_slice(), begins(NONCE).as_bytes(), b"out\x1b]77"].concat();
+    veil.tag(&tag(Phase::Begin, "ls"), 5);
+    assert!(through(&mut veil, &[&runs]).0.ends_with(b"ls\r\nout"));
+    veil.elapse(u64::MAX);
+    assert_eq!((veil.stage(), veil.clone().finish()), (Stage::Running, b"\x1b]77".to_vec()));
+    assert_eq!(through(&mut veil, &[&ends(NONCE).as_bytes()[4..], b"1"]).1, b"");
+    assert_eq!(veil.finish(), b"", "that was the end of the line, and not the line's");
 }
 
 #[test]
@@ -87,7 +110,7 @@ fn positions_are_those_of_the_recording() {
     let stream = stream();
     for cut in 0..=stream.len() {
         let mut veil = Veil::default();
-        veil.tag(&tag(Phase::Begin, "ls"));
+        veil.tag(&tag(Phase::Begin, "ls"), 0);
         let mut at = 0;
         for piece in [&stream[..cut], &stream[cut..]] {
             veil.pass(at, piece, &mut |unveiled| {
@@ -112,7 +135,7 @@ fn a_line_is_shown_without_what_would_move_the_cursor() {
 #[test]
 fn no_bytes_but_those_of_a_veil_are_one() {
     let mut veil = Veil::default();
-    veil.tag(&tag(Phase::Begin, "ls"));
+    veil.tag(&tag(Phase::Begin, "ls"), 0);
     through(&mut veil, &[b"echo\x1b["]);
     let bytes = veil.freeze();
     assert!((1..bytes.len()).all(|cut| Veil::thaw(&bytes[..cut]).is_none()));
