@@ -246,13 +246,15 @@ impl Client {
         self.unsent.len()
     }
 
-    /// Sends what the host takes now.
+    /// Sends what the host takes now. One that hung up may have said why: that is heard next, and then that it is gone.
     pub(crate) fn send_on(&mut self) -> io::Result<()> {
         while !self.unsent.is_empty() {
-            let Some(sent) = sock::put(&self.socket, self.unsent.as_slices().0)? else {
-                return Ok(());
-            };
-            self.unsent.drain(..sent);
+            match sock::put(&self.socket, self.unsent.as_slices().0) {
+                Ok(Some(sent)) => drop(self.unsent.drain(..sent)),
+                Ok(None) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.unsent.clear(),
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }

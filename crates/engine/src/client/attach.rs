@@ -130,8 +130,13 @@ enum Found {
 }
 
 /// What a host refused, about this session.
-pub(super) fn refused(session: &Session, refusal: Failure) -> Failure {
-    refusal.about(session.id.as_str()).in_status(session.verdict.status)
+/// What the host refused, with the session that it is about: the host itself serves no other.
+pub(super) fn refused(session: &Session, mut refusal: Failure) -> Failure {
+    let id = session.id.as_str();
+    if !refusal.message.contains(id) {
+        refusal.message = format!("session {id}: {}", refusal.message);
+    }
+    refusal.about(id).in_status(session.verdict.status)
 }
 
 fn await_host(mut client: Client, signals: &Signals, ended: &File) -> io::Result<Found> {
