@@ -189,9 +189,7 @@ pub(crate) fn among(truth: &Truth, processes: Vec<Relative>) -> Vec<Candidate> {
     let known: Vec<(&'static dyn Adapter, Kin, Relative)> = processes
         .into_iter()
         .filter_map(|process| {
-            let image = truth.image(process.pid);
-            let seen = Process { argv: &process.command, image: image.as_deref(), name: &process.name };
-            let (adapter, kin) = abide_agents::recognise(&seen)?;
+            let (adapter, kin) = kin(truth, &process)?;
             Some((adapter, kin, process))
         })
         .collect();
@@ -227,9 +225,17 @@ pub(crate) fn in_session(truth: &Truth, session: &Session) -> Option<Candidate> 
 
 /// Whether a process is an agent, or starts one.
 pub(crate) fn is_kin(truth: &Truth, process: &Relative) -> bool {
+    kin(truth, process).is_some()
+}
+
+/// Whether a process is an agent of this kind, or starts one.
+pub(crate) fn is_kin_of(truth: &Truth, process: &Relative, name: &str) -> bool {
+    kin(truth, process).is_some_and(|(adapter, _)| adapter.name() == name)
+}
+
+fn kin(truth: &Truth, process: &Relative) -> Option<(&'static dyn Adapter, Kin)> {
     let image = truth.image(process.pid);
-    let seen = Process { argv: &process.command, image: image.as_deref(), name: &process.name };
-    abide_agents::recognise(&seen).is_some()
+    abide_agents::recognise(&Process { argv: &process.command, image: image.as_deref(), name: &process.name })
 }
 
 /// The adapter that a command line names.

@@ -166,7 +166,7 @@ impl Keeper {
         }
     }
 
-    /// Has the host go on as our own version.
+    /// Has the next host go on: as our own version, with what we hold now.
     fn replace_host(&mut self) {
         let Self { link, dir, waiters, program, recorder, outputs, .. } = self;
         link.replace_host(dir, &held(waiters.as_ref(), program, recorder, outputs));
@@ -334,6 +334,9 @@ impl Keeper {
         let mut others = false;
         while let Some(reaped) = reap::reap() {
             if reaped.pid == self.program.identity.pid {
+                if self.moves_on(reaped.how) {
+                    continue;
+                }
                 let wall_ms = clock::now().boot.saturating_sub(self.program.started_boot);
                 let resources = Some(Resources { wall_ms, ..reaped.resources });
                 self.tell(Input::ProgramEnded { how: reaped.how, resources });

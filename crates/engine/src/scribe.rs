@@ -180,6 +180,7 @@ impl Scribe<'_> {
             self.at.search = now;
             let (adapter, process) = agents::in_session(self.truth, self.session())?;
             let identity = self.truth.identify(process.pid).ok()?;
+            self.tell_program(identity, process.parent, adapter.name());
             self.following = Some(Following::new(adapter, identity, process.command));
         }
         let known = known.or_else(|| self.following.as_mut()?.agent(self.truth));

@@ -1,6 +1,7 @@
 //! The fake agent: a program that does what its script says, as real agents do it. The script is its arguments, a
 //! step each, or the lines of `--script FILE`; an unknown step is refused before the first one is done.
 
+mod claude;
 mod perform;
 mod script;
 #[cfg(test)]
@@ -15,6 +16,9 @@ pub use script::{Step, parse};
 /// The `main` of `fake-agent`: 0 at the end of the script, 2 if it cannot be read, 3 if a step fails.
 #[must_use]
 pub fn main(args: &[String]) -> ExitCode {
+    if std::env::args().next().is_some_and(|name| name.rsplit('/').next() == Some("claude")) {
+        return claude::main(args);
+    }
     let (head, rest) = args.split_at(usize::from(args.first().is_some_and(|first| first.starts_with("--"))));
     let (begun, lines) = match (head.first().map(String::as_str), rest) {
         (Some("--script"), [file]) => match std::fs::read_to_string(file) {

@@ -96,7 +96,7 @@ fn transcript_sign(story: &Story) -> Option<Sign> {
                 Some(call) => format!("a turn is open, at {} {}", call.tool, call.with),
                 None => "a turn is open".to_owned(),
             };
-            (Level::of(Turn::Working), at, says)
+            (Level { turn: Some(Turn::Working), attention: story.wants }, at, says)
         }
     };
     Some(Sign { source: Source::Transcript, level, at, until: None, says })

@@ -2,9 +2,10 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use abide_core::evidence::{Body, How, Started, Survivor};
+use abide_core::evidence::{Body, How, Noted, Outcome, Started, Survivor};
 use abide_core::guard::Input;
 use abide_core::identity::Identity;
+use abide_core::verdict::program_of;
 use abide_sys::cgroup::{Cgroup, Changes};
 use abide_sys::{clock, poll};
 
@@ -56,8 +57,35 @@ impl Keeper {
     /// The program that is not ours to wait for has ended: whoever still knows how is asked.
     pub(super) fn see_the_end(&mut self) {
         let seen = self.truth.end_of(&self.program.pidfd, self.program.identity.pid);
+        let how = seen.map_or(How::Lost, |(how, _)| how);
+        if self.moves_on(how) {
+            return;
+        }
         self.observer = seen.map(|(_, observer)| observer);
-        self.tell(Input::ProgramEnded { how: seen.map_or(How::Lost, |(how, _)| how), resources: None });
+        self.tell(Input::ProgramEnded { how, resources: None });
+    }
+
+    /// Where the program only was the wrapper of an agent that lives, that one is the program from now on: a wrapper's end
+    /// says nothing about it. Its scribe said who that is. True if so.
+    pub(super) fn moves_on(&mut self, how: How) -> bool {
+        let evidence = self.dir.read().evidence();
+        let agent = program_of(&evidence).filter(|agent| agent.pid != self.program.identity.pid).copied();
+        let Some((agent, Ok(pidfd))) =
+            agent.filter(|_| self.mind.is_running()).map(|agent| (agent, self.truth.hold(&agent)))
+        else {
+            return false;
+        };
+        let parent = self.truth.process(agent.pid).map(|process| process.parent);
+        let ended = Outcome { how, observed_by: None, cause: None }.says();
+        let text =
+            format!("its wrapper {} {ended}; the agent {} goes on", self.program.identity.pid, agent.pid);
+        self.program.identity = agent;
+        self.program.pidfd = pidfd;
+        self.program.ours = parent == Some(std::process::id());
+        self.note(Body::Noted(Noted { text }));
+        // The host must hold it too, in case this guard dies.
+        self.replace_host();
+        true
     }
 
     /// Of those that are not ours to wait for, only the cgroup tells when the last is gone.

@@ -1,13 +1,14 @@
 //! What a scribe writes down: turns, attention, and at the end a summary. Only what the evidence does not say already.
 
 use abide_agents::Story;
-use abide_core::evidence::{Attention, Body, Noted, Summary, TurnClosed, TurnOpened, Wants};
-use abide_core::verdict::Turn;
+use abide_core::evidence::{Attention, Body, Noted, Started, Summary, TurnClosed, TurnOpened, Wants};
+use abide_core::identity::Identity;
+use abide_core::verdict::{Turn, program_of};
 use abide_sys::clock;
 
 use super::Scribe;
 use crate::agents::following::Following;
-use crate::agents::{Agent, git, masked, unanswered};
+use crate::agents::{self, Agent, git, masked, unanswered};
 
 /// A turn is seen to open at most so long before its transcript says that it did, in ms.
 const SAME_MS: i64 = 1_000;
@@ -33,6 +34,25 @@ impl Scribe<'_> {
             let sign = agent.signs.iter().find(|sign| Some(sign.source) == agent.standing.attention_by);
             let text = sign.map(|sign| masked(&sign.says));
             self.write(Body::Attention(Attention { wants, text }));
+        }
+    }
+
+    /// Says who the program is, where the one on record only is the wrapper of this agent.
+    pub(super) fn tell_program(&mut self, agent: Identity, parent: u32, name: &str) {
+        let evidence = &self.session().evidence;
+        let (program, told) = (program_of(evidence), evidence.beginning.started.as_ref());
+        let Some((program, told)) = program.zip(told).filter(|(program, _)| program.pid == parent) else {
+            return;
+        };
+        let wrapper =
+            self.truth.process(program.pid).is_some_and(|one| agents::is_kin_of(self.truth, &one, name));
+        if wrapper {
+            let image = self
+                .truth
+                .image(agent.pid)
+                .map_or_else(|| name.to_owned(), |path| path.display().to_string());
+            let started = Started { program: agent, image, cgroup: told.body.cgroup.clone() };
+            self.write(Body::Started(started));
         }
     }
 

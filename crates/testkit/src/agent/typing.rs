@@ -64,7 +64,7 @@ pub(super) fn tell_size() -> io::Result<()> {
     }
 }
 
-fn raw() -> io::Result<()> {
+pub(super) fn raw() -> io::Result<()> {
     let mut mode = tcgetattr(io::stdin())?;
     mode.make_raw();
     Ok(tcsetattr(io::stdin(), OptionalActions::Now, &mode)?)
