@@ -1,5 +1,6 @@
 //! Launches: who may die meanwhile, what programs are given, what is left, and what is removed afterwards.
 
+mod crowds;
 mod durable;
 mod launcher;
 mod leftovers;

@@ -1,11 +1,11 @@
 //! Whole lives of sessions: the real binary, real programs, real faults, and an observer of the test's own.
 //! Each test names the row of the truth table that it stands for.
 
+mod agents;
 mod client;
 mod common;
 mod completing;
 mod configured;
-mod crowds;
 mod disk;
 mod ends;
 mod facts;

@@ -1,6 +1,7 @@
 //! A stand-in for Claude Code, for tests without a model: it keeps the same list of sessions, writes transcripts of the
 //! same form, shows the same title and the same question before it runs a tool. It is started under the name `claude`.
-//! A prompt with `TOOL:[command]` has it ask for that command; `HANG` has it work without end; anything else is answered.
+//! A prompt with `TOOL:[command]` has it ask for that command; `HANG` has it work without end; `exit N` ends it with that
+//! code; anything else is answered. With `--wrap` it starts itself and stands by, as the wrappers of some agents do.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -18,8 +19,12 @@ const VERSION: &str = "2.1.197";
 
 /// Runs it: in a terminal, or with `-p PROMPT` for one turn.
 pub(super) fn main(args: &[String]) -> ExitCode {
-    match run(args) {
-        Ok(()) => ExitCode::SUCCESS,
+    let done = match args {
+        [first, rest @ ..] if first == "--wrap" => wrap(rest),
+        args => run(args),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             let _ = writeln!(io::stderr(), "claude: {error}");
             ExitCode::FAILURE
@@ -27,7 +32,13 @@ pub(super) fn main(args: &[String]) -> ExitCode {
     }
 }
 
-fn run(args: &[String]) -> io::Result<()> {
+fn wrap(args: &[String]) -> io::Result<u8> {
+    let mut agent = Command::new(std::env::current_exe()?);
+    let ended = agent.args(args).status()?;
+    Ok(ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+fn run(args: &[String]) -> io::Result<u8> {
     let after =
         |name: &str| args.iter().position(|word| word == name).and_then(|at| args.get(at + 1)).cloned();
     let resumed = after("--resume");
@@ -46,15 +57,16 @@ fn run(args: &[String]) -> io::Result<()> {
     }
     let leaf = last_answered(&transcript);
     let mut claude = Claude { id, cwd: cwd.display().to_string(), transcript, entry, leaf, tty: true };
-    match after("-p") {
+    let code = match after("-p") {
         Some(prompt) => {
             claude.tty = false;
             claude.list(None, None)?;
-            claude.turn(&prompt, &mut io::empty())?;
+            claude.turn(&prompt, &mut io::stdin())?;
+            0
         }
         None => claude.converse()?,
-    }
-    fs::remove_file(&claude.entry)
+    };
+    fs::remove_file(&claude.entry).map(|()| code)
 }
 
 struct Claude {
@@ -68,7 +80,7 @@ struct Claude {
 }
 
 impl Claude {
-    fn converse(&mut self) -> io::Result<()> {
+    fn converse(&mut self) -> io::Result<u8> {
         raw()?;
         self.list(Some("idle"), None)?;
         self.show("\x1b[?2004h\x1b]0;✳ Claude Code\x07\r\n❯ ")?;
@@ -82,6 +94,9 @@ impl Claude {
                     let prompt =
                         String::from_utf8_lossy(&typed).replace("\x1b[200~", "").replace("\x1b[201~", "");
                     typed.clear();
+                    if let Some(code) = prompt.strip_prefix("exit ").and_then(|code| code.parse().ok()) {
+                        return Ok(code);
+                    }
                     if !prompt.trim().is_empty() {
                         self.turn(prompt.trim(), &mut keys)?;
                         self.list(Some("idle"), None)?;
@@ -94,7 +109,7 @@ impl Claude {
                 }
             }
         }
-        self.show("\x1b[?2004l\r\n")
+        self.show("\x1b[?2004l\r\n").map(|()| 0)
     }
 
     fn turn(&mut self, prompt: &str, keys: &mut impl Read) -> io::Result<()> {

@@ -1,0 +1,56 @@
+//! Agents: found, followed, prompted. The agent is a stand-in that keeps its files as Claude Code keeps them.
+
+mod followed;
+mod listed;
+mod prompted;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use abide_testkit::Ran;
+use serde_json::Value;
+
+use crate::common::{World, agent, data};
+
+/// The stand-in under the agent's name. Another process copies it, as for abide itself.
+fn claude(world: &World) -> String {
+    let path = world.beside("claude");
+    if !Path::new(&path).exists() {
+        let copied = Ran::of(Command::new("cp").args([agent().as_str(), path.as_str()]));
+        assert_eq!(copied.code(), Some(0), "{copied:?}");
+    }
+    path
+}
+
+/// Launches it in a terminal.
+fn launched(world: &World) -> String {
+    world.launch(&["--cwd", &world.beside("")], &[&claude(world)])
+}
+
+/// What `agents` says of one process; none if it is not listed.
+fn listed(world: &World, pid: u32) -> Option<Value> {
+    let told = data(&world.abide.run(&["agents", "--json"]));
+    told["agents"].as_array()?.iter().find(|agent| agent["pid"] == pid).cloned()
+}
+
+/// How `inspect` says that it stands.
+fn stands(world: &World, id: &str) -> (String, String) {
+    let told = world.inspect(id);
+    let word = |field: &str| told[field].as_str().unwrap_or_default().to_owned();
+    (word("turn"), word("attention"))
+}
+
+/// Waits until an agent is at something, and asserts that it came to that.
+fn until_it(world: &World, id: &str, condition: &[&str]) {
+    let ran = world.abide.run(&[&["wait", id], condition, &["--timeout", "30s"]].concat());
+    assert_eq!(ran.code(), Some(0), "{ran:?}");
+}
+
+/// The one transcript that was written.
+fn transcript(world: &World) -> PathBuf {
+    let projects = PathBuf::from(world.beside(".claude/projects"));
+    let project =
+        std::fs::read_dir(projects).expect("it wrote one").flatten().next().expect("of one directory");
+    let file = std::fs::read_dir(project.path()).expect("a directory").flatten().next();
+    file.expect("a transcript").path()
+}
