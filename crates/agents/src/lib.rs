@@ -5,7 +5,10 @@ mod adapter;
 mod claude;
 mod codex;
 mod copilot;
+mod database;
 mod lines;
+mod opencode;
+mod opencode_rows;
 mod sign;
 mod story;
 mod tree;
@@ -16,7 +19,7 @@ pub use sign::{Level, Sign, Source, Standing, weigh};
 pub use story::{Call, How, LastTurn, Reader, Story, Tokens};
 
 /// Every agent that is known.
-pub const ALL: &[&dyn Adapter] = &[&claude::Claude, &codex::Codex, &copilot::Copilot];
+pub const ALL: &[&dyn Adapter] = &[&claude::Claude, &codex::Codex, &copilot::Copilot, &opencode::OpenCode];
 
 /// The adapter of this name.
 #[must_use]

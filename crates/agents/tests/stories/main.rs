@@ -4,6 +4,8 @@
 mod claude;
 mod codex;
 mod copilot;
+mod database;
+mod opencode;
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -55,4 +57,10 @@ fn kin(line: &str, image: &str) -> Option<(&'static str, Kin)> {
 /// A screen, from its text.
 fn screen(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
+}
+
+/// Makes a file of this, or puts this in its place.
+fn put(path: &Path, bytes: impl AsRef<[u8]>) {
+    let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path).expect("a file");
+    file.write_all(bytes.as_ref()).expect("written");
 }
