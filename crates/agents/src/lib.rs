@@ -9,6 +9,7 @@ mod database;
 mod lines;
 mod opencode;
 mod opencode_rows;
+mod pi;
 mod sign;
 mod story;
 mod tree;
@@ -19,7 +20,8 @@ pub use sign::{Level, Sign, Source, Standing, weigh};
 pub use story::{Call, How, LastTurn, Reader, Story, Tokens};
 
 /// Every agent that is known.
-pub const ALL: &[&dyn Adapter] = &[&claude::Claude, &codex::Codex, &copilot::Copilot, &opencode::OpenCode];
+pub const ALL: &[&dyn Adapter] =
+    &[&claude::Claude, &codex::Codex, &copilot::Copilot, &opencode::OpenCode, &pi::Pi];
 
 /// The adapter of this name.
 #[must_use]

@@ -6,6 +6,7 @@ mod codex;
 mod copilot;
 mod database;
 mod opencode;
+mod pi;
 
 use std::fs::OpenOptions;
 use std::io::Write;
