@@ -179,7 +179,7 @@ impl Host {
 
     fn serve(&mut self) {
         self.follow_on();
-        self.scribing.ensure(clock::now().boot, &self.dir, &self.evidence);
+        self.scribing.hint();
         loop {
             self.serve_on();
             if self.course == Course::Superseded {
@@ -214,6 +214,7 @@ impl Host {
                 self.line.wake_at(),
                 self.clients.wake_at(),
                 self.deaf_until,
+                self.scribing.wake_at(),
             ];
             let wake_at = times.into_iter().flatten().min();
             let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };
@@ -246,6 +247,7 @@ impl Host {
                 self.deaf_until = full.then(|| clock::now().boot.saturating_add(DEAF_MS));
             }
             self.flush_if_due();
+            self.scribing.ensure(clock::now().boot, &self.dir, &self.evidence);
             self.publisher.publish(clock::now().boot, self.follow.screen(), &self.dir);
         }
     }
@@ -433,7 +435,7 @@ impl Host {
         }
         self.flushing.at = None;
         self.flush();
-        self.scribing.ensure(now, &self.dir, &self.evidence);
+        self.scribing.hint();
     }
 
     /// A disk that fails is met again by the guard's next write.

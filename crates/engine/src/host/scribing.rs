@@ -21,6 +21,8 @@ pub(super) struct Scribing {
     /// An agent was seen.
     agent: bool,
     next_at: u64,
+    /// Something was shown since.
+    due: bool,
 }
 
 impl Scribing {
@@ -33,12 +35,24 @@ impl Scribing {
             program: program_of(&evidence).map(|program| program.pid),
             truth,
             next_at: 0,
+            due: false,
         }
+    }
+
+    /// When to come back because something was shown too soon after the last time.
+    pub(super) fn wake_at(&self) -> Option<u64> {
+        self.due.then_some(self.next_at)
+    }
+
+    /// Something was shown: there may be an agent by now, or no scribe any more.
+    pub(super) const fn hint(&mut self) {
+        self.due = true;
     }
 
     /// Starts a scribe where there is an agent and no scribe.
     pub(super) fn ensure(&mut self, now: u64, dir: &SessionDir, evidence: &Writer) {
-        let Some(id) = self.id.as_ref().filter(|_| now >= self.next_at) else { return };
+        let Some(id) = self.id.as_ref().filter(|_| self.due && now >= self.next_at) else { return };
+        self.due = false;
         self.next_at = now.saturating_add(APART_MS);
         if lock::ask(evidence.file(), Holder::Scribe) == Lock::Held {
             return;

@@ -65,8 +65,11 @@ impl Scribe<'_> {
         let (work, began) = (&evidence.work, self.session().launched_at());
         let another = match before {
             Some(before) => self.told.as_ref() != Some(&before),
-            // What was closed before this session, or before the scribe before this one, is on no record of ours.
-            None => work.turn.is_none() && turn.opened_at.is_some_and(|at| at >= began),
+            // What was closed before this session is on no record of ours.
+            None => {
+                let since = work.turn.as_ref().map_or(began, |told| told.at.wall);
+                turn.opened_at.is_some_and(|at| at >= since)
+            }
         };
         let open = work.turn.is_some() && !work.turn_closed;
         // One that was opened before its transcript told of it has a name of ours.

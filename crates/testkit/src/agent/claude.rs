@@ -1,7 +1,7 @@
 //! A stand-in for Claude Code, for tests without a model: it keeps the same list of sessions, writes transcripts of the
 //! same form, shows the same title and the same question before it runs a tool. It is started under the name `claude`.
 //! A prompt with `TOOL:[command]` has it ask for that command; `HANG` has it work without end; `exit N` ends it with that
-//! code; anything else is answered. With `--wrap` it starts itself and stands by, as the wrappers of some agents do.
+//! code; anything else is answered. Without a terminal it asks nobody, and ends with the code of the tool that it ran. With `--wrap` it starts itself and stands by, as the wrappers of some agents do.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -61,8 +61,7 @@ fn run(args: &[String]) -> io::Result<u8> {
         Some(prompt) => {
             claude.tty = false;
             claude.list(None, None)?;
-            claude.turn(&prompt, &mut io::stdin())?;
-            0
+            claude.turn(&prompt, &mut io::stdin())?
         }
         None => claude.converse()?,
     };
@@ -91,8 +90,10 @@ impl Claude {
                 // Ctrl-D and Ctrl-C leave it.
                 4 | 3 => break,
                 b'\r' if !is_in_paste(&typed) => {
-                    let prompt =
-                        String::from_utf8_lossy(&typed).replace("\x1b[200~", "").replace("\x1b[201~", "");
+                    let prompt = String::from_utf8_lossy(&typed)
+                        .replace("\x1b[200~", "")
+                        .replace("\x1b[201~", "")
+                        .replace('\r', "\n");
                     typed.clear();
                     if let Some(code) = prompt.strip_prefix("exit ").and_then(|code| code.parse().ok()) {
                         return Ok(code);
@@ -112,12 +113,14 @@ impl Claude {
         self.show("\x1b[?2004l\r\n").map(|()| 0)
     }
 
-    fn turn(&mut self, prompt: &str, keys: &mut impl Read) -> io::Result<()> {
+    /// Takes a turn; gives the code of the tool that it ran.
+    fn turn(&mut self, prompt: &str, keys: &mut impl Read) -> io::Result<u8> {
         self.line("user", json!({ "role": "user", "content": prompt }))?;
         self.busy()?;
         if prompt.contains("HANG") {
-            return next(keys).map(drop);
+            return next(keys).map(|_| 0);
         }
+        let mut code = 0;
         if let Some((_, rest)) = prompt.split_once("TOOL:[") {
             let command = rest.split(']').next().unwrap_or_default();
             let call = format!("toolu_{}", random()?);
@@ -135,13 +138,14 @@ impl Claude {
             // Its tools are in sessions of their own.
             let mut tool = Command::new("setsid");
             let output = tool.args(["-w", "sh", "-c", command]).process_group(0).output()?;
+            code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let result = json!([{ "type": "tool_result", "tool_use_id": call, "content": text }]);
             self.line("user", json!({ "role": "user", "content": result }))?;
         }
         let part = json!({ "type": "text", "text": "fake-reply: ok" });
         self.line("assistant", message(&part, "end_turn")?)?;
-        self.show("\r\n● fake-reply: ok\r\n")
+        self.show("\r\n● fake-reply: ok\r\n").map(|()| code)
     }
 
     fn busy(&self) -> io::Result<()> {
