@@ -11,11 +11,11 @@ mod about;
 mod agent;
 mod attach;
 mod demo;
-mod doctor;
+
 mod drive;
 mod facts;
-mod gc;
 mod inspect;
+mod keep;
 mod logs;
 mod ls;
 mod recorded;
@@ -43,6 +43,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use about::{completions, config, man, schema, skill, version};
 use agent::agents;
 use drive::{batch, exec, keys, paste, prompt, resize, signal, type_text};
+use keep::{doctor, gc};
 use recorded::{diff, export, mark, marks, play, screenshot};
 
 use crate::args::Cli;

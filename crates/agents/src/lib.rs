@@ -2,14 +2,9 @@
 //! of their work, how to stop and resume them. Reads agents' files and never writes one; decides nothing about life.
 
 mod adapter;
-mod claude;
-mod codex;
-mod copilot;
 mod database;
+mod known;
 mod lines;
-mod opencode;
-mod opencode_rows;
-mod pi;
 mod sign;
 mod story;
 mod tree;
@@ -19,9 +14,19 @@ pub use adapter::{Adapter, By, Held, Kin, Place, Process, Running};
 pub use sign::{Level, Sign, Source, Standing, weigh};
 pub use story::{Call, How, LastTurn, Reader, Story, Tokens};
 
+use known::{aider, claude, codex, copilot, gemini, opencode, pi, qwen};
+
 /// Every agent that is known.
-pub const ALL: &[&dyn Adapter] =
-    &[&claude::Claude, &codex::Codex, &copilot::Copilot, &opencode::OpenCode, &pi::Pi];
+pub const ALL: &[&dyn Adapter] = &[
+    &claude::Claude,
+    &codex::Codex,
+    &copilot::Copilot,
+    &opencode::OpenCode,
+    &pi::Pi,
+    &gemini::Gemini,
+    &qwen::Qwen,
+    &aider::Aider,
+];
 
 /// The adapter of this name.
 #[must_use]

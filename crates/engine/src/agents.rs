@@ -3,6 +3,7 @@
 
 pub(crate) mod following;
 pub(crate) mod git;
+pub(crate) mod scribe;
 
 use std::path::PathBuf;
 
@@ -13,11 +14,10 @@ use abide_core::identity::{Identity, Liveness};
 use abide_core::recording::redact;
 use abide_core::verdict::{Attention, Turn, owner_of_open_turn, program_of};
 use abide_sys::clock;
-use abide_sys::probe::Relative;
 
 use crate::Sessions;
 use crate::store::Home;
-use crate::truth::{Session, Truth};
+use crate::truth::{Relative, Session, Truth};
 use following::Following;
 
 /// A living agent.

@@ -7,10 +7,10 @@ mod follow;
 mod line;
 mod outbox;
 mod scribing;
+mod succession;
 mod view;
 
 use std::ffi::CStr;
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -35,6 +35,7 @@ use clients::{Clients, Wish};
 use follow::{Follow, News};
 use line::Line;
 use scribing::Scribing;
+use succession::LOOK_MS;
 use view::Publisher;
 pub use view::View;
 
@@ -70,8 +71,8 @@ struct Host {
     follow: Follow,
     clients: Clients,
     flushing: Flushing,
-    publisher: Publisher,
-    scribing: Scribing,
+    /// What it publishes for others, and who follows the agent.
+    beside: (Publisher, Scribing),
     /// Nobody is let in before this time.
     deaf_until: Option<u64>,
     course: Course,
@@ -91,42 +92,6 @@ enum Course {
 
 /// How long to wait before letting anyone in again, where there was no descriptor for it.
 const DEAF_MS: u64 = 500;
-/// How long a host may take to go before it is ended: there is nothing it has that the next one has not.
-const GO_MS: u64 = 3_000;
-/// How often to look whether a guard is there again.
-const LOOK_MS: u64 = 50;
-
-/// Takes the place of the host before: asks it to go, now that all that it holds is held here too. Should the guard die
-/// meanwhile, the one that is still there goes on, and this one is not needed.
-fn succeed(before: &OwnedFd, line: &OwnedFd, evidence: &File) -> io::Result<()> {
-    // One that is gone already needs no asking.
-    let _ = signal::send(before, signal::TERM);
-    let mut kill_at = Some(clock::now().boot.saturating_add(GO_MS));
-    loop {
-        let left = kill_at.map(|at| at.saturating_sub(clock::now().boot));
-        let ready = poll::wait(&[Interest::reading(before.as_fd()), Interest::news(line.as_fd())], left);
-        if ready[0].read {
-            return Ok(());
-        }
-        if ready[1].read {
-            return outlive(before, evidence);
-        }
-        if kill_at.take_if(|at| *at <= clock::now().boot).is_some() {
-            let _ = signal::send(before, signal::KILL);
-        }
-    }
-}
-
-/// There is no guard: either the host before raises one and goes on, or it is gone, and that is ours to do.
-fn outlive(before: &OwnedFd, evidence: &File) -> io::Result<()> {
-    while !poll::readable(&[before.as_fd()], Some(LOOK_MS))[0] {
-        if lock::ask(evidence, Holder::Guard) == Lock::Held {
-            return Err(io::Error::other("another host is alive"));
-        }
-    }
-    Ok(())
-}
-
 /// What of the session is to be flushed to the disk.
 #[derive(Default)]
 struct Flushing {
@@ -148,7 +113,7 @@ impl Host {
         let now = truth.now();
         let mut evidence = dir.write(Role::Host, now.boot)?;
         if let Some(before) = held.take(handover::HOST) {
-            succeed(&before, &line, evidence.file())?;
+            succession::succeed(&before, &line, evidence.file())?;
         }
         if !lock::take(evidence.file(), Holder::Host)? {
             return Err(io::Error::other("another host is alive"));
@@ -167,11 +132,10 @@ impl Host {
             generation,
             spill,
             follow: Follow::new(&dir)?,
-            scribing: Scribing::new(truth, &dir),
+            beside: (Publisher::new(generation), Scribing::new(truth, &dir)),
             dir,
             clients: Clients::new(generation),
             flushing: Flushing::default(),
-            publisher: Publisher::new(generation),
             deaf_until: None,
             course: Course::Serving,
         })
@@ -179,14 +143,14 @@ impl Host {
 
     fn serve(&mut self) {
         self.follow_on();
-        self.scribing.hint();
+        self.beside.1.hint();
         loop {
             self.serve_on();
             if self.course == Course::Superseded {
                 return;
             }
             self.finish_keyframes();
-            self.publisher.finish(self.follow.screen(), &self.dir);
+            self.beside.0.finish(self.follow.screen(), &self.dir);
             self.follow.keep(&self.dir, keyframes::AT_THE_END);
             self.flush();
             // A guard that died while the disk took its time has nobody but us.
@@ -210,11 +174,11 @@ impl Host {
             let now = clock::now().boot;
             let times = [
                 self.flushing.at,
-                self.publisher.wake_at(),
+                self.beside.0.wake_at(),
                 self.line.wake_at(),
                 self.clients.wake_at(),
                 self.deaf_until,
-                self.scribing.wake_at(),
+                self.beside.1.wake_at(),
             ];
             let wake_at = times.into_iter().flatten().min();
             let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };
@@ -247,8 +211,8 @@ impl Host {
                 self.deaf_until = full.then(|| clock::now().boot.saturating_add(DEAF_MS));
             }
             self.flush_if_due();
-            self.scribing.ensure(clock::now().boot, &self.dir, &self.evidence);
-            self.publisher.publish(clock::now().boot, self.follow.screen(), &self.dir);
+            self.beside.1.ensure(clock::now().boot, &self.dir, &self.evidence);
+            self.beside.0.publish(clock::now().boot, self.follow.screen(), &self.dir);
         }
     }
 
@@ -435,7 +399,7 @@ impl Host {
         }
         self.flushing.at = None;
         self.flush();
-        self.scribing.hint();
+        self.beside.1.hint();
     }
 
     /// A disk that fails is met again by the guard's next write.

@@ -13,7 +13,6 @@ pub mod launch;
 mod names;
 pub mod place;
 pub mod recording;
-mod scribe;
 mod search;
 mod session;
 mod spill;
@@ -71,9 +70,9 @@ pub fn help_a_session(first_argument: Option<OsString>) -> Option<bool> {
             spawn::call_ourselves(c"abide-host");
             Some(host::main().is_ok())
         }
-        role if role == scribe::ARGUMENT.to_bytes() => {
+        role if role == agents::scribe::ARGUMENT.to_bytes() => {
             spawn::call_ourselves(c"abide-scribe");
-            Some(scribe::main().is_ok())
+            Some(agents::scribe::main().is_ok())
         }
         _ => None,
     }

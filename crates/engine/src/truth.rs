@@ -14,7 +14,8 @@ use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, owne
 use abide_sys::clock;
 use abide_sys::disk::{self, Untrusted};
 use abide_sys::lock::{self, Holder};
-use abide_sys::probe::{About, InFront, Probe, Relative};
+pub(crate) use abide_sys::probe::Relative;
+use abide_sys::probe::{About, InFront, Probe};
 
 use crate::declared;
 use crate::guard;

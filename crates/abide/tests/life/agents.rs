@@ -46,6 +46,12 @@ fn until_it(world: &World, id: &str, condition: &[&str]) {
     assert_eq!(ran.code(), Some(0), "{ran:?}");
 }
 
+/// Runs a command that must do what it is told.
+fn done(world: &World, args: &[&str]) {
+    let ran = world.abide.run(args);
+    assert_eq!(ran.code(), Some(0), "{ran:?}");
+}
+
 /// The one transcript that was written.
 fn transcript(world: &World) -> PathBuf {
     let projects = PathBuf::from(world.beside(".claude/projects"));

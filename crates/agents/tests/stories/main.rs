@@ -1,12 +1,15 @@
 //! What adapters make of transcripts that real agents wrote: `fixtures/AGENT-VERSION/`, each recorded by running that
 //! version. Every transcript is also read byte by byte, and cut at every line.
 
+mod aider;
 mod claude;
 mod codex;
 mod copilot;
 mod database;
+mod gemini;
 mod opencode;
 mod pi;
+mod qwen;
 
 use std::fs::OpenOptions;
 use std::io::Write;

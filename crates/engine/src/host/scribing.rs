@@ -5,9 +5,9 @@ use abide_core::identity::Lock;
 use abide_core::verdict::program_of;
 use abide_sys::lock::{self, Holder};
 
+use crate::agents::{self, scribe};
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
-use crate::{agents, scribe};
 
 /// Nobody looks for an agent, or for its scribe, more often than this, in ms.
 const APART_MS: u64 = 2_000;

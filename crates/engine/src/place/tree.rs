@@ -6,8 +6,9 @@ use abide_core::evidence::Survivor;
 use abide_sys::cgroup::{Cgroup, Member};
 use abide_sys::{signal, spawn};
 
+use crate::agents::scribe;
 use crate::truth::Truth;
-use crate::{guard, host, scribe};
+use crate::{guard, host};
 
 /// So many survivors are named on record.
 pub(crate) const NAMED: usize = 200;

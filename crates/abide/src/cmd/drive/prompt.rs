@@ -11,7 +11,7 @@ use crate::cmd::{Front, Verb, duration};
 
 const EXAMPLES: &str = "Examples:
   abide prompt claude 'run the tests and fix what fails'
-  abide prompt claude -f task.md --wait      until it is done or wants something
+  abide prompt claude -f prompt.md --wait    until it is done or wants something
   abide prompt codex --queue 'then commit'   also in the middle of a turn";
 
 /// Submit a request to the agent in a session, and prove that a turn opened

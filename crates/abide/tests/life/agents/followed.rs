@@ -3,7 +3,7 @@
 use abide_testkit::deadline::until;
 use rustix::process::Signal;
 
-use super::{claude, launched, listed, stands, until_it};
+use super::{claude, done, launched, listed, stands, until_it};
 use crate::common::{Gate, World, ends_are_kept, outcome, pid};
 
 #[test]
@@ -12,13 +12,13 @@ fn a_turn_is_seen_to_work_to_ask_and_to_settle() {
     let id = launched(&world);
     until_it(&world, &id, &["--turn", "settled"]);
     assert_eq!(world.inspect(&id)["agent"], "claude");
-    world.abide.run(&["type", &id, "go TOOL:[true]", "--enter"]);
+    done(&world, &["type", &id, "go TOOL:[true]", "--enter"]);
     until_it(&world, &id, &["--attention", "approval"]);
     assert_eq!(stands(&world, &id), ("working".to_owned(), "approval".to_owned()));
-    world.abide.run(&["keys", &id, "Enter"]);
+    done(&world, &["keys", &id, "Enter"]);
     until_it(&world, &id, &["--turn", "settled"]);
     assert_eq!(stands(&world, &id), ("settled".to_owned(), "none".to_owned()));
-    world.abide.run(&["keys", &id, "Ctrl-D"]);
+    done(&world, &["keys", &id, "Ctrl-D"]);
     assert_eq!(world.wait(&id).0, Some(0));
     until("its summary is on record", || !world.told(&id, "summary").is_empty());
     let summary = &world.told(&id, "summary")[0];
@@ -34,9 +34,9 @@ fn an_agent_that_is_killed_in_a_tool_is_over_at_once_and_its_call_is_named() {
     let world = World::new();
     let id = launched(&world);
     let tool = world.beside("tool");
-    world.abide.run(&["prompt", &id, &format!("go TOOL:[echo $$ > {tool}; exec sleep 1000]")]);
+    done(&world, &["prompt", &id, &format!("go TOOL:[echo $$ > {tool}; exec sleep 1000]")]);
     until_it(&world, &id, &["--attention", "approval"]);
-    world.abide.run(&["keys", &id, "Enter"]);
+    done(&world, &["keys", &id, "Enter"]);
     until("the tool runs", || std::fs::read_to_string(&tool).is_ok_and(|text| text.ends_with('\n')));
     let life = world.observe(id.clone());
     life.program.0.signal(Signal::KILL);
@@ -49,8 +49,11 @@ fn an_agent_that_is_killed_in_a_tool_is_over_at_once_and_its_call_is_named() {
     assert!(call.as_str().is_some_and(|call| call.starts_with("Bash echo")), "{call}");
     let survivors = world.inspect(&id)["survivors"].clone();
     let left = std::fs::read_to_string(&tool).expect("its pid");
-    let named =
-        survivors.as_array().expect("a list").iter().find(|one| one["pid"].to_string() == left.trim());
+    let named = survivors
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|one| one["pid"].as_u64() == left.trim().parse().ok());
     assert!(named.is_some(), "{survivors}");
     let tool: u32 = left.trim().parse().expect("a pid");
     abide_testkit::Observer::of(tool).signal(Signal::KILL);
@@ -70,7 +73,7 @@ fn a_scribe_that_is_killed_is_replaced_and_misses_nothing_for_good() {
     let ran = world.abide.run(&["prompt", &id, "--wait", "hello"]);
     assert_eq!(ran.code(), Some(0), "{ran:?}");
     assert_eq!(stands(&world, &id), ("settled".to_owned(), "none".to_owned()));
-    world.abide.run(&["stop", &id]);
+    done(&world, &["stop", &id]);
 }
 
 /// Row 46: a wrapper's end says nothing about the agent. On a terminal the kernel hangs up all whom its leader leaves.

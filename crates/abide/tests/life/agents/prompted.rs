@@ -1,6 +1,6 @@
 //! Prompts: a turn is proved, or it is said why there is none.
 
-use super::{launched, until_it};
+use super::{done, launched, until_it};
 use crate::common::{World, data};
 
 #[test]
@@ -16,7 +16,7 @@ fn a_prompt_opens_a_turn_and_waits_for_its_end() {
     assert_eq!(turns.iter().filter(|turn| turn["turn"] == told["turn_id"]).count(), 1, "{turns:?}");
     let text = std::fs::read_to_string(super::transcript(&world)).expect("a transcript");
     assert!(text.contains("first line\\nsecond line"), "{text}");
-    world.abide.run(&["stop", &id]);
+    done(&world, &["stop", &id]);
 }
 
 #[test]
@@ -30,11 +30,11 @@ fn an_agent_that_waits_for_a_person_or_works_is_not_prompted() {
     let asks = data(&world.abide.run(&["prompt", "--json", "--wait", &id, "go TOOL:[true]"]));
     assert_eq!(asks["attention"], "approval");
     assert_eq!(refused(&["more"]), (Some(5), "wants_person".to_owned()));
-    world.abide.run(&["keys", &id, "Enter"]);
+    done(&world, &["keys", &id, "Enter"]);
     until_it(&world, &id, &["--turn", "settled"]);
-    world.abide.run(&["prompt", &id, "please HANG"]);
+    done(&world, &["prompt", &id, "please HANG"]);
     assert_eq!(refused(&["more"]), (Some(6), "busy".to_owned()));
-    world.abide.run(&["stop", &id]);
+    done(&world, &["stop", &id]);
 }
 
 #[test]
@@ -43,12 +43,12 @@ fn where_no_agent_runs_or_none_answers_a_prompt_says_so() {
     let shell = world.run(&[], &["hang"]);
     let ran = world.abide.run(&["prompt", "--json", &shell, "hello"]);
     assert_eq!((ran.code(), &ran.json()["error"]["code"]), (Some(5), &"no_agent".into()));
-    world.abide.run(&["stop", &shell]);
+    done(&world, &["stop", &shell]);
     let id = launched(&world);
     until_it(&world, &id, &["--turn", "settled"]);
     // Stopped, it reads nothing.
-    world.abide.run(&["signal", "STOP", &id]);
+    done(&world, &["signal", "STOP", &id]);
     let ran = world.abide.run(&["prompt", "--json", "--timeout", "1s", &id, "hello"]);
     assert_eq!((ran.code(), &ran.json()["error"]["code"]), (Some(124), &"no_turn".into()), "{ran:?}");
-    world.abide.run(&["stop", &id]);
+    done(&world, &["stop", &id]);
 }

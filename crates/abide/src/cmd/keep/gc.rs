@@ -8,7 +8,7 @@ use abide_engine::{Collected, Limits};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, Verb, run};
+use crate::cmd::{Front, Verb, run};
 use crate::config::key::Key;
 use crate::config::{Config, form};
 use crate::show::table::{self, Cell};

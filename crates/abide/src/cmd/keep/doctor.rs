@@ -3,7 +3,7 @@
 use abide_core::failure::{Code, Failure};
 use abide_engine::doctor::{self, Examining};
 
-use super::{Faulty, Front, Verb};
+use crate::cmd::{Faulty, Front, Verb};
 use crate::show::doctor::{DoctorView, put};
 use crate::show::meter::Meter;
 

@@ -20,8 +20,8 @@ use abide_sys::spawn::{self, Image};
 use abide_sys::watch::Watch;
 use abide_sys::{clock, poll};
 
-use crate::agents::following::{self, Following};
-use crate::agents::{self, Agent};
+use super::following::{self, Following};
+use super::{Agent, in_session, wall};
 use crate::recording::snapshot::{self, Source as From};
 use crate::store::{Home, SessionDir, Writer};
 use crate::truth::{Session, Truth};
@@ -178,7 +178,7 @@ impl Scribe<'_> {
                 return None;
             }
             self.at.search = now;
-            let (adapter, process) = agents::in_session(self.truth, self.session())?;
+            let (adapter, process) = in_session(self.truth, self.session())?;
             let identity = self.truth.identify(process.pid).ok()?;
             self.tell_program(identity, process.parent, adapter.name());
             self.following = Some(Following::new(adapter, identity, process.command));
@@ -190,7 +190,7 @@ impl Scribe<'_> {
         if !agent.signs.iter().any(told) {
             agent.signs.extend(self.screen_sign(&agent, now));
         }
-        agent.standing = weigh(&agent.signs, agents::wall());
+        agent.standing = weigh(&agent.signs, wall());
         Some(agent)
     }
 
@@ -210,7 +210,7 @@ impl Scribe<'_> {
             let lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
             let level = agent.adapter.screen(&lines)?;
             let says = "what it shows".to_owned();
-            Some(Sign { source: Source::Screen, level, at: agents::wall(), until: None, says })
+            Some(Sign { source: Source::Screen, level, at: wall(), until: None, says })
         });
         self.at.shown.clone()
     }

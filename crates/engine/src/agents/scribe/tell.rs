@@ -8,7 +8,7 @@ use abide_sys::clock;
 
 use super::Scribe;
 use crate::agents::following::Following;
-use crate::agents::{self, Agent, git, masked, unanswered};
+use crate::agents::{Agent, git, is_kin_of, masked, unanswered};
 
 /// A turn is seen to open at most so long before its transcript says that it did, in ms.
 const SAME_MS: i64 = 1_000;
@@ -44,8 +44,7 @@ impl Scribe<'_> {
         let Some((program, told)) = program.zip(told).filter(|(program, _)| program.pid == parent) else {
             return;
         };
-        let wrapper =
-            self.truth.process(program.pid).is_some_and(|one| agents::is_kin_of(self.truth, &one, name));
+        let wrapper = self.truth.process(program.pid).is_some_and(|one| is_kin_of(self.truth, &one, name));
         if wrapper {
             let image = self
                 .truth

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::OptionalExtension;
 
+use super::opencode_rows::Rows;
 use crate::adapter::{Adapter, By, Held, Kin, Options, Place, Process, Running, base, option, options};
 use crate::database;
 use crate::lines;
-use crate::opencode_rows::Rows;
 use crate::sign::Level;
 use crate::story::Reader;
 

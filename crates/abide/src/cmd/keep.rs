@@ -1,0 +1,4 @@
+//! The verbs that keep a home in order.
+
+pub(super) mod doctor;
+pub(super) mod gc;
