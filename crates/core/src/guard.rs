@@ -270,6 +270,8 @@ const YOUNG_DEATHS: u32 = 3;
 /// After so many nobody is likely to live longer.
 const HOPELESS: u32 = 10;
 const LONGEST_PAUSE_MS: u64 = 500;
+/// Where each says that it cannot work, it is not worth more than this.
+const LONGEST_FAILING_MS: u64 = 60_000;
 
 impl Respawn {
     #[must_use]
@@ -299,7 +301,14 @@ impl Respawn {
         self.died_young = if young { self.died_young.saturating_add(1) } else { 0 };
         let doublings = self.died_young.saturating_sub(YOUNG_DEATHS);
         let pause = if doublings == 0 { 0 } else { (25_u64 << doublings.min(10)).min(LONGEST_PAUSE_MS) };
-        self.due_at = now.saturating_add(pause);
+        self.due_at = self.due_at.max(now.saturating_add(pause));
+    }
+
+    /// The one that is gone was not killed: it could not work. Many of those are followed by ever fewer.
+    pub fn failed(&mut self, now: u64) {
+        let doublings = self.died_young.saturating_sub(HOPELESS);
+        let pause = if doublings == 0 { 0 } else { LONGEST_PAUSE_MS << doublings.min(10) };
+        self.due_at = self.due_at.max(now.saturating_add(pause.min(LONGEST_FAILING_MS)));
     }
 }
 
@@ -357,6 +366,27 @@ mod tests {
         respawn.started(100_000);
         respawn.gone(100_000 + SOUND_MS);
         assert!(respawn.is_due(100_000 + SOUND_MS));
+    }
+
+    #[test]
+    fn hosts_that_cannot_work_become_ever_fewer_whichever_is_heard_first() {
+        for gone_first in [true, false] {
+            let (mut respawn, mut now, mut pauses) = (Respawn::default(), 10_000, Vec::new());
+            for _ in 0..20 {
+                respawn.started(now);
+                if gone_first {
+                    respawn.gone(now);
+                }
+                respawn.failed(now);
+                if !gone_first {
+                    respawn.gone(now);
+                }
+                pauses.push(respawn.due_at() - now);
+                now = respawn.due_at();
+            }
+            assert!(pauses.is_sorted() && pauses[9] == LONGEST_PAUSE_MS, "{pauses:?}");
+            assert_eq!(pauses[19], LONGEST_FAILING_MS, "{pauses:?}");
+        }
     }
 
     #[test]

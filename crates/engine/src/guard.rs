@@ -188,7 +188,6 @@ impl Keeper {
         named.extend(held(self.waiters.as_ref(), &self.program, &self.recorder, &self.outputs));
         named.extend([
             (handover::EVIDENCE, self.evidence.file().as_fd()),
-            (handover::RECORDING, self.recorder.file()),
             (handover::DIR, self.dir.dir().as_fd()),
         ]);
         named.extend(self.slave.as_ref().map(|slave| (handover::SLAVE, slave.as_fd())));
@@ -341,7 +340,7 @@ impl Keeper {
                 let resources = Some(Resources { wall_ms, ..reaped.resources });
                 self.tell(Input::ProgramEnded { how: reaped.how, resources });
             } else {
-                self.link.reaped(reaped.pid);
+                self.link.reaped(reaped.pid, reaped.how);
                 others = true;
             }
         }
@@ -398,14 +397,19 @@ impl Keeper {
     }
 }
 
-/// What a host and the next guard must hold too: what waiters wait on, the program and what it writes to.
+/// What a host and the next guard must hold too: what waiters wait on, the program and what it writes to; and the recording
+/// itself, whatever became of its name.
 fn held<'a>(
     waiters: Option<&'a File>,
     program: &'a Program,
     recorder: &'a Recorder,
     outputs: &'a [(Kind, File)],
 ) -> Vec<Named<'a>> {
-    let mut held = vec![(handover::PROGRAM, program.pidfd.as_fd()), (handover::SPILL, recorder.spill())];
+    let mut held = vec![
+        (handover::PROGRAM, program.pidfd.as_fd()),
+        (handover::SPILL, recorder.spill()),
+        (handover::RECORDING, recorder.file()),
+    ];
     held.extend(waiters.map(|waiters| (handover::WAITERS, waiters.as_fd())));
     held.extend(outputs.iter().map(|(kind, file)| {
         let name = if *kind == Kind::Errors { handover::ERRORS } else { handover::OUTPUT };

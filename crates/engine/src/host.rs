@@ -11,6 +11,7 @@ mod succession;
 mod view;
 
 use std::ffi::CStr;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -35,7 +36,7 @@ use clients::{Clients, Wish};
 use follow::{Follow, News};
 use line::Line;
 use scribing::Scribing;
-use succession::LOOK_MS;
+use succession::succeed;
 use view::Publisher;
 pub use view::View;
 
@@ -92,6 +93,13 @@ enum Course {
 
 /// How long to wait before letting anyone in again, where there was no descriptor for it.
 const DEAF_MS: u64 = 500;
+/// How often to look whether a guard is there again.
+const LOOK_MS: u64 = 50;
+
+/// What is told of a recording that goes on where nobody else finds it.
+const UNNAMED: &str =
+    "the file of the recording is gone or replaced: the screen goes on, the recording cannot be read";
+
 /// What of the session is to be flushed to the disk.
 #[derive(Default)]
 struct Flushing {
@@ -113,15 +121,27 @@ impl Host {
         let now = truth.now();
         let mut evidence = dir.write(Role::Host, now.boot)?;
         if let Some(before) = held.take(handover::HOST) {
-            succession::succeed(&before, &line, evidence.file())?;
+            succeed(&before, &line, evidence.file())?;
         }
         if !lock::take(evidence.file(), Holder::Host)? {
             return Err(io::Error::other("another host is alive"));
         }
         let host = truth.identify(std::process::id()).map_err(|doubt| io::Error::other(doubt.says()))?;
         let version = env!("CARGO_PKG_VERSION").to_owned();
+        let recording = held.copy(handover::RECORDING).map(File::from);
+        let follow = match Follow::new(&dir, recording) {
+            Ok(follow) => follow,
+            Err(error) => {
+                let text = format!("host {generation} cannot follow the recording: {error}");
+                let _ = evidence.add(now.at, Body::Noted(Noted { text }));
+                return Err(error);
+            }
+        };
         // The session is served whether or not there is room to say so.
         let _ = evidence.add(now.at, Body::Hosted(Hosted { host, generation, version }));
+        if !follow.is_named(&dir) {
+            let _ = evidence.add(now.at, Body::Noted(Noted { text: UNNAMED.to_owned() }));
+        }
         Ok(Self {
             evidence,
             signals,
@@ -131,7 +151,7 @@ impl Host {
             held,
             generation,
             spill,
-            follow: Follow::new(&dir)?,
+            follow,
             beside: (Publisher::new(generation), Scribing::new(truth, &dir)),
             dir,
             clients: Clients::new(generation),

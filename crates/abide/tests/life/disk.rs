@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use abide_testkit::Observer;
+use abide_testkit::deadline::until;
 use abide_testkit::namespace::{lines, unshare};
 use abide_testkit::running::cpu_ticks;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{World, agent};
+use crate::common::{World, agent, ends_are_kept};
 
 /// Runs a script in which `$1` is abide, `$2` a directory for a small file system and `$3` the fake agent;
 /// what it says as `name=value` lines.
@@ -213,4 +214,32 @@ fn a_host_whose_session_was_deleted_goes_with_its_guard() {
     guard.await_end();
     host.await_end();
     life.program.0.await_end();
+}
+
+// TRUTH 6, 29
+#[test]
+fn a_session_whose_recording_is_deleted_goes_on_with_the_next_host_and_the_next_guard() {
+    for replaced in [false, true] {
+        let world = World::new();
+        let life = world.live(&["print ready", "wait-line", "print heard", "wait-line", "exit 3"]);
+        life.until_shown("ready");
+        let recording = world.dir(&life.id).join("recording");
+        fs::remove_file(&recording).expect("it is ours");
+        if replaced {
+            fs::create_dir(&recording).expect("it is ours");
+        }
+        life.replace("host");
+        assert_eq!(world.abide.run(&["type", "--enter", &life.id, "one"]).code(), Some(0), "{replaced}");
+        let sees = |text: &str| world.abide.run(&["snapshot", &life.id]).stdout.contains(text);
+        until("what was shown before and since is on the screen", || sees("ready") && sees("heard"));
+        let notes = world.told(&life.id, "noted");
+        assert!(notes.iter().any(|note| note.to_string().contains("the recording is gone")), "{notes:?}");
+        life.replace("guard");
+        life.replace("host");
+        assert!(life.program.0.lives(), "{replaced}");
+        assert!(world.told(&life.id, "hosted").len() < 6, "{replaced}: hosts come and go");
+        assert_eq!(world.abide.run(&["type", "--enter", &life.id, "two"]).code(), Some(0), "{replaced}");
+        life.program.0.await_end();
+        assert!(world.wait(&life.id).0 == Some(3) || !ends_are_kept(), "{replaced}");
+    }
 }

@@ -90,6 +90,11 @@ impl Given {
         self.take(name).ok_or_else(|| io::Error::other(format!("no {name} was handed over")))
     }
 
+    /// One of them, to be used here and handed on; none as for `take`.
+    pub(crate) fn copy(&self, name: &str) -> Option<OwnedFd> {
+        self.rest().find(|(known, _)| *known == name)?.1.try_clone_to_owned().ok()
+    }
+
     /// Those that were not taken.
     pub(crate) fn rest(&self) -> impl Iterator<Item = Named<'_>> {
         self.0.iter().map(|(name, fd)| (name.as_str(), fd.as_fd()))

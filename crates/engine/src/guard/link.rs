@@ -8,6 +8,7 @@ use std::io;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use abide_core::evidence::How;
 use abide_core::guard::Respawn;
 use abide_core::wire::{ANSWERS, CLIENTS, LONGEST, Message, Tagged, ToGuard, ToHost};
 use abide_sys::poll::{self, Interest};
@@ -169,8 +170,13 @@ impl Link {
     }
 
     /// A process of ours is gone, and its number may be another's from now on.
-    pub(super) fn reaped(&mut self, pid: u32) {
+    pub(super) fn reaped(&mut self, pid: u32, how: How) {
+        let before = self.hosts.len();
         self.hosts.retain(|host| *host != pid);
+        let failed = matches!(how, How::Exited { code } if code != 0);
+        if failed && self.hosts.len() < before {
+            self.respawn.failed(clock::now().boot);
+        }
     }
 
     /// When to come back for the next host.

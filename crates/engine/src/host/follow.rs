@@ -9,6 +9,7 @@ use abide_core::recording::veil::{Phase, Stage, Tag};
 use abide_core::recording::{Entry, Kind, closing};
 use abide_core::screen::{Screen, Size, Told};
 use abide_core::wire::CLIENTS;
+use abide_sys::disk;
 
 use crate::recording::file::RecordingFile;
 use crate::recording::keyframes::{Keyframer, Point};
@@ -63,9 +64,10 @@ struct Mind {
 }
 
 impl Follow {
-    /// Goes on from the last keyframe that a host before this one left.
-    pub(super) fn new(dir: &SessionDir) -> io::Result<Self> {
-        let sync = dir.growing_recording()?;
+    /// Goes on from the last keyframe that a host before this one left, in the recording that the guard writes, whatever
+    /// became of its name.
+    pub(super) fn new(dir: &SessionDir, recording: Option<File>) -> io::Result<Self> {
+        let sync = recording.map_or_else(|| dir.growing_recording(), Ok)?;
         let recording = RecordingFile::from(sync.try_clone()?);
         let Point { offset, replayed, taken } = Point::latest(dir, &recording, |_| true);
         let reader = Reader::new(recording, offset);
@@ -155,6 +157,12 @@ impl Follow {
     pub(super) fn flush(&self) {
         // A disk that fails is noticed by the guard's next write.
         let _ = self.sync.sync_data();
+    }
+
+    /// Whether others find the recording where it should be.
+    pub(super) fn is_named(&self, dir: &SessionDir) -> bool {
+        let named = dir.growing_recording().and_then(|named| disk::file_id(&named));
+        named.ok() == disk::file_id(&self.sync).ok()
     }
 
     /// Whether the recording has not been removed.

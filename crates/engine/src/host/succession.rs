@@ -1,4 +1,4 @@
-//! One host taking the place of another, so that at every instant there is one who can go on.
+//! One host after another, where both live: the next one takes the place once it holds all that the one before holds.
 
 use std::fs::File;
 use std::io;
@@ -9,10 +9,10 @@ use abide_sys::lock::{self, Holder};
 use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, signal};
 
+use super::LOOK_MS;
+
 /// How long a host may take to go before it is ended: there is nothing it has that the next one has not.
 const GO_MS: u64 = 3_000;
-/// How often to look whether a guard is there again.
-pub(super) const LOOK_MS: u64 = 50;
 
 /// Takes the place of the host before: asks it to go, now that all that it holds is held here too. Should the guard die
 /// meanwhile, the one that is still there goes on, and this one is not needed.
