@@ -379,6 +379,24 @@ impl Death {
 }
 
 impl Doubt {
+    /// From where the question can be answered, on this machine and in this boot; none if from nowhere.
+    #[must_use]
+    pub const fn elsewhere(self) -> Option<&'static str> {
+        match self {
+            Self::OtherPidNamespace => Some("from the pid namespace that it was started in"),
+            Self::OtherTimeNamespace => Some("from the time namespace that it was started in"),
+            Self::Hidden | Self::Refused(_) => Some("as root, where /proc shows every process"),
+            Self::NoIdentity
+            | Self::OtherMachine
+            | Self::NoMachineId
+            | Self::NoBootId
+            | Self::SameTick
+            | Self::NoMark
+            | Self::Unsupported
+            | Self::NoWitness => None,
+        }
+    }
+
     #[must_use]
     pub fn says(self) -> String {
         match self {

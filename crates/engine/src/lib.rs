@@ -375,6 +375,15 @@ impl Sessions {
         stop::survivors(&self.truth, session)
     }
 
+    /// The processes that nobody will know any more once a session is removed.
+    #[must_use]
+    pub fn left_behind(&self, session: &Session) -> Vec<Survivor> {
+        match session.removal_doubt() {
+            Some(_) => stop::may_survive(&self.truth, session),
+            None => self.survivors(session),
+        }
+    }
+
     /// Records the end of a session whose witnesses died. Says whether this caller closed it.
     ///
     /// # Errors

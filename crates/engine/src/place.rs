@@ -77,6 +77,12 @@ pub(crate) fn left_by(session: &Session) -> Option<Cgroup> {
     recorded(&session.evidence).or_else(unrecorded)
 }
 
+/// The cgroup of a session of which nothing else may be left, wherever it is: asked of the kernel by its name, which takes
+/// a while.
+pub(crate) fn named_for(session: &Session) -> Option<Cgroup> {
+    left_by(session).or_else(|| Cgroup::find_session(session.id.as_str()))
+}
+
 /// Removes the cgroup of a launch that came to nothing.
 pub(crate) fn discard(id: &SessionId) {
     if let Some(own) = own(&cgroup::paths()) {

@@ -42,6 +42,12 @@ impl Session {
         self.verdict.codes.wait.is_some()
     }
 
+    /// The death of its program is proved, whether or not its end is on record.
+    #[must_use]
+    pub fn is_proved_dead(&self) -> bool {
+        self.verdict.status.is_terminal() || self.verdict.rule == Rule::Finishing
+    }
+
     /// It has not ended as far as anyone knows, and nothing that can still happen would tell.
     #[must_use]
     pub fn is_beyond_telling(&self) -> bool {
@@ -80,7 +86,8 @@ impl Session {
     pub fn admits_removal(&self, force: bool) -> Result<(), Failure> {
         let (id, status) = (self.id.as_str(), self.verdict.status);
         // Whoever began to remove it was allowed to.
-        if (force && !self.is_provably_alive()) || self.half_removed {
+        let elsewhere = self.judged_elsewhere();
+        if (force && !self.is_provably_alive() && elsewhere.is_none()) || self.half_removed {
             return Ok(());
         }
         let kill = self.kill();
@@ -94,10 +101,33 @@ impl Session {
             format!("{kill}, then `abide rm --force {id}`")
         } else if self.is_provably_alive() {
             format!("`abide wait {id}` first")
+        } else if let Some(whence) = elsewhere {
+            format!("its program may be alive; {}", ask_elsewhere(whence))
         } else {
-            format!("`abide rm --force {id}` removes it all the same")
+            format!("its program may be alive; `abide rm --force {id}` removes the record all the same")
         };
         admit(id, status, Column::Collectable).map_err(|failure| failure.hint(way_out))
+    }
+
+    /// From where it can be told whether it is over: its record is sound, and only the question cannot be asked here.
+    fn judged_elsewhere(&self) -> Option<&'static str> {
+        let asked = match self.verdict.rule {
+            Rule::CannotTell => self.seen.program,
+            Rule::AgentUnclear => self.seen.owner,
+            _ => return None,
+        };
+        match asked {
+            Liveness::Unknown(doubt) if !self.evidence.is_damaged() => doubt.elsewhere(),
+            Liveness::Unknown(_) | Liveness::Alive(_) | Liveness::Dead(_) => None,
+        }
+    }
+
+    /// What is to be said of a session that is removed although nobody can tell whether it is over; none if it is.
+    #[must_use]
+    pub fn removal_doubt(&self) -> Option<String> {
+        let (id, verdict) = (&self.id, &self.verdict);
+        let doubtful = !verdict.status.is_terminal() && !self.half_removed && !self.is_provably_alive();
+        doubtful.then(|| format!("session {id} may have been alive: {}", verdict.rule.says()))
     }
 
     /// Whether its program may be ended or signalled.
@@ -106,7 +136,8 @@ impl Session {
     /// If its status does not allow it.
     pub(crate) fn admits_stop(&self) -> Result<(), Failure> {
         let refused = admit(self.id.as_str(), self.verdict.status, Column::Stoppable);
-        refused.map_err(|failure| match self.way_on().or_else(|| self.kill()) {
+        let elsewhere = || self.judged_elsewhere().map(ask_elsewhere);
+        refused.map_err(|failure| match self.way_on().or_else(|| self.kill()).or_else(elsewhere) {
             Some(way_out) => failure.hint(way_out),
             None => failure,
         })
@@ -219,4 +250,9 @@ impl Session {
 /// A plain signal to a guard is an orderly stop.
 pub(crate) fn kill_guard(pid: u32) -> String {
     format!("`kill {pid}` has its guard stop the session in order")
+}
+
+/// What cannot be judged here can be elsewhere.
+pub(crate) fn ask_elsewhere(whence: &str) -> String {
+    format!("ask {whence}: there it can be told")
 }

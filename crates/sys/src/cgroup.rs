@@ -55,6 +55,23 @@ impl Cgroup {
         })
     }
 
+    /// The cgroup that was made for the session of this ID, wherever it is; none if there is none that can be reached.
+    #[must_use]
+    pub fn find_session(id: &str) -> Option<Self> {
+        let name = name_of(id);
+        mounts().iter().find_map(|(root, point)| {
+            let mut open = vec![PathBuf::from(point)];
+            while let Some(dir) = open.pop() {
+                if dir.ends_with(&name) {
+                    let below = dir.strip_prefix(point).ok()?.to_str()?;
+                    return Self::at(&format!("{}/{below}", root.trim_end_matches('/')));
+                }
+                open.extend(below(&dir));
+            }
+            None
+        })
+    }
+
     /// The kernel's name for it.
     #[must_use]
     pub fn path(&self) -> &str {

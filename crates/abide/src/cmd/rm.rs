@@ -19,7 +19,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = concat!("If one of several may not be removed, none is. Warns of processes of a session that live on: \
-    once it is removed, nobody knows them any more.", signals_end_this!("a removal that was begun is ended by `abide rm`."))
+    once it is removed, nobody knows them any more. With --force, warns too where it cannot be told whether the program of a \
+    damaged record lives; where that can be told from another place (its pid namespace, as root), the session is kept.", signals_end_this!("a removal that was begun is ended by `abide rm`."))
 )]
 pub(crate) struct Args {
     /// Stop it first if it runs; remove it even if its record is damaged
@@ -97,7 +98,7 @@ impl Args {
         let stops = self.force && session.verdict.status.is_stoppable();
         let session = if stops { sessions.stop(&session, grace_ms)? } else { session };
         // Once it is removed nobody knows them any more.
-        let survivors = sessions.survivors(&session);
+        let (survivors, doubt) = (sessions.left_behind(&session), session.removal_doubt());
         let outlives_the_stop = stops && session.verdict.status.is_stoppable();
         sessions.remove(&session, self.force).map_err(|failure| match outlives_the_stop {
             true => failure.hint(format!(
@@ -106,6 +107,9 @@ impl Args {
             )),
             false => failure,
         })?;
+        if let Some(doubt) = doubt {
+            front.output.warn(&format!("{doubt}; what lives of it lives on"), None);
+        }
         if !survivors.is_empty() {
             let views = survivors.iter().map(SurvivorView::new);
             let (named, pids): (Vec<String>, Vec<String>) =

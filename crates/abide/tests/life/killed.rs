@@ -164,6 +164,31 @@ fn a_session_whose_record_is_cut_or_gone_is_not_called_healthy_and_can_be_ended_
 }
 
 #[test]
+fn a_record_that_tells_nothing_is_removed_with_a_warning_that_its_program_may_live() {
+    let world = World::new();
+    let scratch = abide_testkit::ScratchCgroup::new();
+    let mut command =
+        world.abide.command(&["run", "-d", "--", &agent(), "ignore HUP", "print ready", "hang"]);
+    if let Some(scratch) = &scratch {
+        command = abide_testkit::cgroup::inside(scratch.cgroup(), &command);
+    }
+    let life = world.observe(abide_testkit::Ran::of(&mut command).stdout.trim().to_owned());
+    life.until_shown("ready");
+    life.kill_helpers();
+    std::fs::File::create(world.dir(&life.id).join("evidence")).expect("it is ours");
+    let refused = world.abide.run(&["rm", &life.id]);
+    assert!(refused.code() == Some(5) && refused.stderr.contains("its program may be alive"), "{refused:?}");
+    let removed = world.abide.run(&["rm", "--force", "--json", &life.id]);
+    let warnings = removed.json()["warnings"].to_string();
+    assert!(removed.code() == Some(0) && warnings.contains("may have been alive"), "{removed:?}");
+    assert!(removed.stderr.contains("may have been alive"), "{removed:?}");
+    // By descent nobody can find it any more; by its cgroup it is found wherever that is.
+    let named = warnings.contains(&format!("live on: {} (", life.program.0.pid()));
+    assert_eq!(named, scratch.is_some(), "{removed:?}");
+    assert!(life.program.0.lives());
+}
+
+#[test]
 fn a_guard_that_follows_on_a_damaged_record_goes_on_with_terminal_and_program() {
     let world = World::new();
     for emptied in [false, true] {

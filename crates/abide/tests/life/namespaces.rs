@@ -1,7 +1,7 @@
 //! Sessions in other pid namespaces, and sessions that are seen from there.
 
 use abide_testkit::Ran;
-use abide_testkit::namespace::{lines, unshare};
+use abide_testkit::namespace::unshare;
 use serde_json::Value;
 
 use crate::common::{World, agent, data, ends_are_kept};
@@ -10,18 +10,14 @@ const APART: [&str; 2] = ["--pid", "--mount-proc"];
 
 /// Runs a command of abide in a pid namespace of its own.
 fn inside(world: &World, args: &[&str]) -> Value {
-    let command = world.abide.command(args);
-    let mut inside = unshare(&APART, command.get_program().as_ref());
-    inside.args(args).envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let said = lines(&mut inside).concat();
-    serde_json::from_str(&said).unwrap_or_else(|error| panic!("not JSON ({error}): {said}"))
+    run_inside(world, args).json()
 }
 
 // TRUTH 31
 #[test]
 fn a_session_is_alive_also_where_its_processes_cannot_be_seen() {
     let world = World::new();
-    let life = world.live(&["trap-exit USR1 2", "print ready", "hang"]);
+    let life = world.live(&["ignore HUP", "trap-exit USR1 2", "print ready", "hang"]);
     life.until_shown("ready");
     life.helper("host", None);
     let told = inside(&world, &["inspect", "--json", &life.id])["data"].take();
@@ -33,10 +29,33 @@ fn a_session_is_alive_also_where_its_processes_cannot_be_seen() {
     assert_eq!(told["processes"]["program"]["liveness"], "unknown", "{told}");
     let told = inside(&world, &["wait", "--json", "--cap", "100ms", &life.id])["data"].take();
     assert_eq!((&told["ended"], &told["status"]), (&false.into(), &"running".into()), "{told}");
+    refused_inside(&world, &life.id, &[&["rm", "--force"], &["stop"], &["signal", "USR1"]]);
     life.kill_helpers();
     // With guard and host gone nobody vouches for what cannot be seen.
     let told = inside(&world, &["inspect", "--json", &life.id])["data"].take();
     assert_eq!((&told["status"], &told["wait_code"]), (&"unknown".into(), &Value::Null), "{told}");
+    let acts = [&["rm", "--force"][..], &["rm"], &["stop"], &["signal", "USR1"]];
+    refused_inside(&world, &life.id, &acts);
+    assert!(life.program.0.lives() && world.dir(&life.id).exists());
+}
+
+/// What can be judged only elsewhere is refused for that, and the refusal says where.
+fn refused_inside(world: &World, id: &str, acts: &[&[&str]]) {
+    for act in acts {
+        let ran = run_inside(world, &[*act, &["--json", id]].concat());
+        let error = ran.json()["error"].take();
+        let hint = error["hint"].as_str().unwrap_or_default();
+        let whence = hint.contains("ask from the pid namespace that it was started in");
+        assert!(ran.code() == Some(5) && whence, "{act:?}: {ran:?}");
+    }
+}
+
+/// Runs a command of abide in a pid namespace of its own, whatever comes of it.
+fn run_inside(world: &World, args: &[&str]) -> Ran {
+    let command = world.abide.command(args);
+    let mut inside = unshare(&APART, command.get_program().as_ref());
+    inside.args(args).envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Ran::of(&mut inside)
 }
 
 // TRUTH 6

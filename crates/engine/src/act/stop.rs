@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use abide_core::evidence::{Body, Role, Signalled, StopAsked, Survivor};
 use abide_core::failure::{Code, Failure};
 use abide_core::identity::{Identity, Liveness};
+use abide_core::status::Column;
 use abide_core::verdict::{Rule, actor_of};
 use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest};
@@ -214,7 +215,11 @@ fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd),
     let program = actor.ok_or_else(|| unproved("is not on record".to_owned()))?;
     let pidfd = truth.hold(program).map_err(|liveness| match liveness {
         Liveness::Alive(_) => unproved("is alive and cannot be taken hold of".to_owned()),
-        Liveness::Dead(_) | Liveness::Unknown(_) => unproved(liveness.says()),
+        Liveness::Dead(_) => unproved(liveness.says()),
+        Liveness::Unknown(doubt) => match doubt.elsewhere() {
+            Some(whence) => unproved(liveness.says()).hint(session::ask_elsewhere(whence)),
+            None => unproved(liveness.says()),
+        },
     })?;
     Ok((*program, pidfd))
 }
