@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "A program that stands still (SIGSTOP) is let go on, so that it hears what it is asked. Exits with 0 once the death of the program is proved and nothing of it is left, else \
+    after_help = "A program that stands still (SIGSTOP) is let go on, so that it hears what it is asked, and so is its guard. Exits with 0 once the death of the program is proved and nothing of it is left, else \
     with 1, naming what is. HUP, INT and TERM end this command only, as they end any program; a stop \
     that was asked for is completed."
 )]
@@ -51,7 +51,7 @@ impl Verb for Args {
         let sessions = front.sessions()?;
         let stopped = sessions.stop(&sessions.find(&self.session)?, grace_ms)?;
         let survivors: Vec<_> = sessions.survivors(&stopped).iter().map(SurvivorView::new).collect();
-        let done = stopped.verdict.status.is_terminal() && survivors.is_empty();
+        let done = stopped.is_proved_dead() && survivors.is_empty();
         let data = StopView {
             id: stopped.id.to_string(),
             status: StatusName(stopped.verdict.status),

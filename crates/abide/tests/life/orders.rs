@@ -9,7 +9,7 @@ use abide_testkit::{Ending, Observer, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{Gate, World, ends_are_kept, outcome, waits};
+use crate::common::{Gate, World, data, ends_are_kept, outcome, waits};
 
 // TRUTH 10
 #[test]
@@ -269,6 +269,20 @@ fn a_stop_that_finds_the_guard_dead_is_done_by_the_next_one() {
     assert_eq!(stopping.reap(), Ending::Exited(0), "{told}");
     let kept = if ends_are_kept() { ("exited", Some(6), None) } else { ("lost", None, None) };
     assert_eq!(outcome(&told["data"]), kept, "{told}");
+}
+
+#[test]
+fn a_guard_that_stands_still_is_woken_to_do_what_a_stop_asks_of_it() {
+    let world = World::new();
+    let life = world.live(&["print ready", "hang"]);
+    life.until_shown("ready");
+    let guard = life.helper("guard", None);
+    guard.signal(Signal::STOP);
+    until("it stands still", || life.inspect()["processes"]["guard"]["qualifier"] == "stopped");
+    let stop = world.abide.run(&["stop", "--json", "--grace", "1s", &life.id]);
+    assert_eq!(stop.code(), Some(0), "{stop:?}");
+    assert_eq!(outcome(&data(&stop)), ("exited", None, Some(15)), "it recorded the end: {stop:?}");
+    assert!(!life.program.0.lives());
 }
 
 #[test]

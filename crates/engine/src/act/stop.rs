@@ -118,7 +118,10 @@ impl Stop<'_> {
 
     fn ask(&self, session: &Session, guard: &OwnedFd) -> Result<(), Failure> {
         let value = i32::try_from(self.grace_ms).unwrap_or(i32::MAX);
-        match signal::send_with(guard, signal::TERM, value) {
+        let asked = signal::send_with(guard, signal::TERM, value);
+        // One that stands still hears nothing until it is let go on.
+        let _ = signal::send(guard, signal::CONT);
+        match asked {
             // One that died just now is followed by another.
             Err(error) if !ends_within(guard, 0) => Err(refused(session, "ask the guard of session", &error)),
             Ok(()) | Err(_) => Ok(()),
@@ -188,15 +191,19 @@ pub(crate) fn with_way_out(truth: &Truth, home: &Home, session: &Session, refusa
 
 /// The processes of the session that outlived its program and are alive now.
 pub(crate) fn survivors(truth: &Truth, session: &Session) -> Vec<Survivor> {
-    if !session.verdict.status.is_terminal() {
+    // A program that is dead leaves them also where its end is not on record yet.
+    let finishing = session.verdict.rule == Rule::Finishing;
+    if !session.verdict.status.is_terminal() && !finishing {
         return Vec::new();
     }
+    let guard = session.evidence.helpers.guarded.as_ref().map(|told| told.body.guard);
+    let top = guard.filter(|guard| finishing && truth.hold(guard).is_ok()).map(|guard| guard.pid);
     let ended = session.evidence.closing.ended.as_ref();
     let recorded = ended.map(|told| told.body.survivors.as_slice()).unwrap_or_default();
     let alive = |survivor: &&Survivor| truth.is_alive(&survivor.process).is_alive();
     let mut alive: Vec<Survivor> = recorded.iter().filter(alive).cloned().collect();
-    // Those that nobody recorded are known to the cgroup.
-    for survivor in tree::left(truth, None, place::recorded(&session.evidence).as_ref(), &[]) {
+    // Those that nobody recorded are known to the cgroup, and to a guard that still lives by their descent.
+    for survivor in tree::left(truth, top, place::recorded(&session.evidence).as_ref(), &[]) {
         if !alive.iter().any(|known| known.process.pid == survivor.process.pid) {
             alive.push(survivor);
         }
@@ -204,9 +211,14 @@ pub(crate) fn survivors(truth: &Truth, session: &Session) -> Vec<Survivor> {
     alive
 }
 
+/// The same of a session of which nobody can tell whether it is over: those whom its cgroup knows, wherever that is.
+pub(crate) fn may_survive(truth: &Truth, session: &Session) -> Vec<Survivor> {
+    tree::left(truth, None, place::named_for(session).as_ref(), &[])
+}
+
 fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd), Failure> {
     let unproved = |why: String| {
-        Failure::new(Code::NoAnswer, format!("the program of session {} {why}", session.id))
+        Failure::new(Code::Column(Column::Stoppable), format!("the program of session {} {why}", session.id))
             .about(session.id.as_str())
             .in_status(session.verdict.status)
             .hint(format!("`abide why {}` shows what is known", session.id))
