@@ -14,6 +14,7 @@ use abide_core::place::{Place, Stays};
 use abide_core::verdict::Rule;
 use abide_sys::cgroup::Cgroup;
 
+use crate::act::collect;
 use crate::recording::keyframes;
 use crate::store::Home;
 use crate::{Owner, Sealing, Session, Sessions, Truth, place};
@@ -203,7 +204,17 @@ fn each_session(sessions: &Sessions, how: &Examining<'_>) -> Result<Vec<Check>, 
         }
     }
     checks.extend(recordings::check(sessions, &all, how));
+    // What is removed meanwhile is nobody's worry.
+    let fine = |check: &Check| check.health == Health::Good || check.health == Health::Mended;
+    let going = |check: &Check| check.session.as_ref().is_some_and(|id| is_going(sessions, id));
+    checks.retain(|check| fine(check) || !going(check));
     Ok(checks)
+}
+
+/// Whether a session is gone since it was listed, or about to be.
+fn is_going(sessions: &Sessions, id: &SessionId) -> bool {
+    let session = sessions.home().and_then(|home| sessions.truth().of_listed(home, id));
+    session.is_none_or(|session| collect::is_removed_now(&session))
 }
 
 /// Keyframes that are missing or damaged: without them, instants of a long recording are found slowly.

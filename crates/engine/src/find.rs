@@ -36,14 +36,13 @@ pub(crate) fn find(sessions: &Sessions, wanted: &str) -> Result<Session, Failure
 fn by_id(sessions: &Sessions, wanted: &str) -> Option<Session> {
     let id = SessionId::parse(wanted)?;
     let home = sessions.home()?;
-    let there = !matches!(home.session(&id), Err(abide_sys::disk::Untrusted::NotThere));
-    there.then(|| sessions.truth().of(home, &id))
+    sessions.truth().of_listed(home, &id)
 }
 
 fn by_index(sessions: &Sessions, wanted: &str) -> Option<Session> {
     let home = sessions.home()?;
     let id = names::holder(home, SessionName::parse(wanted)?.as_str())?;
-    home.has(&id).then(|| sessions.truth().of(home, &id)).filter(|session| session.evidence.is_damaged())
+    sessions.truth().of_listed(home, &id).filter(|session| session.evidence.is_damaged())
 }
 
 pub(crate) fn nothing(wanted: &str) -> Failure {

@@ -199,6 +199,14 @@ impl Sessions {
         collect::can_remove(home, session)
     }
 
+    /// A session that was found to be removed, once nobody else is about to do that.
+    ///
+    /// # Errors
+    /// If it is gone then.
+    pub fn settled(&self, session: &Session) -> Result<Session, Failure> {
+        collect::settled(&self.truth, self.home_of(session)?, session)
+    }
+
     /// Removes a session with everything that is known of it. With `force`, also one that cannot be told over.
     ///
     /// # Errors

@@ -219,7 +219,12 @@ impl Truth {
     pub fn of_listed(&self, home: &Home, id: &SessionId) -> Option<Session> {
         match home.session(id) {
             Err(Untrusted::NotThere) => None,
-            dir => Some(self.told(id, dir)),
+            dir => {
+                let session = self.told(id, dir);
+                // What was removed while it was read looks damaged, and is gone.
+                let whole = !session.evidence.is_damaged();
+                (whole || home.has(id)).then_some(session)
+            }
         }
     }
 

@@ -56,7 +56,7 @@ impl Verb for Args {
         // All are found and looked at before the first is removed.
         let mut found: Vec<Session> = Vec::new();
         for wanted in &self.sessions {
-            let session = sessions.find(wanted)?;
+            let session = sessions.settled(&sessions.find(wanted)?)?;
             if !found.iter().any(|known| known.id == session.id) {
                 sessions.admits_removal(&session, self.force)?;
                 found.push(session);

@@ -113,3 +113,37 @@ fn what_does_not_run_is_not_upgraded_and_what_is_over_not_attached() {
     ];
     assert_eq!(told(&ran), (Some(5), expected));
 }
+
+#[test]
+fn what_another_removes_meanwhile_is_gone_and_neither_damaged_nor_a_failure() {
+    const MANY: usize = 40;
+    let stage = Stage::new();
+    let ids: Vec<String> = (0..MANY).map(|number| format!("over{number:04}")).collect();
+    let _over: Vec<_> = ids.iter().map(|id| stage.over(id).ended(How::Exited { code: 0 })).collect();
+    let (abide, ids) = (&stage.abide, &ids);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let ran = abide.run(&["gc", "--older", "0s", "--json"]);
+                assert_eq!((ran.code(), &data(ran.json())["failed"]), (Some(0), &serde_json::json!([])));
+            });
+            scope.spawn(|| {
+                let ran = abide.run(&["doctor", "--json"]);
+                let told = data(ran.json());
+                let checks = told["checks"].as_array().unwrap();
+                let bad =
+                    |check: &&serde_json::Value| !check["session"].is_null() && check["health"] == "bad";
+                assert_eq!(checks.iter().filter(bad).count(), 0, "{told}");
+            });
+        }
+        for id in ids {
+            for _ in 0..2 {
+                scope.spawn(move || {
+                    let ran = abide.run(&["rm", id]);
+                    assert!([Some(0), Some(3)].contains(&ran.code()), "{ran:?}");
+                });
+            }
+        }
+    });
+    assert_eq!(stage.listed().len(), 0);
+}

@@ -1,16 +1,24 @@
 //! Removing sessions: one by one, or by age, number and size. Only what is provably over is ever collected.
 
+use std::fs::File;
+
 use abide_core::evidence::{Body, How, Noted, Role};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
+use abide_core::verdict::Rule;
 use abide_sys::disk::Untrusted;
 use abide_sys::lock::{self, Holder};
-use abide_sys::signal;
+use abide_sys::{clock, poll, signal};
 
 use crate::act::seal;
 use crate::store::{Home, SessionDir};
 use crate::truth::{Session, Truth};
-use crate::{names, place};
+use crate::{find, names, place};
+
+/// How long whoever closes, packs or removes a session may take before somebody else is told to try again.
+const TURN_MS: u64 = 2_000;
+/// How often to look whether it has been done.
+const LOOK_MS: u64 = 20;
 
 /// What `gc` takes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,6 +49,7 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
     let dir = match home.session(id) {
         // Nobody's record stands behind a link: it goes itself, and what it leads to stays.
         Err(Untrusted::NotADirectory) => return home.erase(id).map_err(failed),
+        Err(Untrusted::NotThere) => return Err(find::nothing(id.as_str())),
         dir => dir.map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?,
     };
     let removes_itself =
@@ -49,9 +58,7 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
     let guard = guard.filter(|told| told.body.guard.pid != std::process::id());
     let guard = guard.and_then(|told| truth.hold(&told.body.guard).ok());
     if let Ok(mut pen) = dir.write(Role::Client, truth.now().boot) {
-        if !lock::take(pen.file(), Holder::Sealer).map_err(failed)? {
-            return Err(busy(session));
-        }
+        take_turn(home, session, pen.file())?;
         let by = format!("by pid {}", std::process::id());
         pen.add(truth.now().at, Body::Removing(Noted { text: by.clone() })).map_err(failed)?;
         if let Some(cgroup) = place::left_by(session) {
@@ -65,12 +72,43 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
     if let Some(name) = session.name() {
         names::release(home, name, id);
     }
-    home.erase(id).map_err(failed)?;
+    home.erase(id).map_err(|e| if home.has(id) { failed(e) } else { find::nothing(id.as_str()) })?;
     if let Some(guard) = guard {
         // It lingers only for what is done now; one that is gone meanwhile need not be told.
         let _ = signal::send(&guard, signal::TERM);
     }
     Ok(())
+}
+
+/// Takes the sealers' lock in turn. Whoever had it before may have removed the session: then there is none.
+fn take_turn(home: &Home, session: &Session, evidence: &File) -> Result<(), Failure> {
+    let until = clock::now().boot.saturating_add(TURN_MS);
+    while !lock::take(evidence, Holder::Sealer).map_err(|e| Failure::io("remove session", &session.id, &e))? {
+        if clock::now().boot >= until {
+            return Err(busy(session));
+        }
+        let _ = poll::readable(&[], Some(LOOK_MS));
+    }
+    if home.has(&session.id) { Ok(()) } else { Err(find::nothing(session.id.as_str())) }
+}
+
+/// A session that was found, once nobody is about to remove it any more, or after a while.
+///
+/// # Errors
+/// If it is gone then.
+pub(crate) fn settled(truth: &Truth, home: &Home, session: &Session) -> Result<Session, Failure> {
+    let until = clock::now().boot.saturating_add(TURN_MS);
+    let mut session = session.clone();
+    while is_removed_now(&session) && clock::now().boot < until {
+        let _ = poll::readable(&[], Some(LOOK_MS));
+        session = truth.of_listed(home, &session.id).ok_or_else(|| find::nothing(session.id.as_str()))?;
+    }
+    Ok(session)
+}
+
+/// Somebody is about to remove it.
+pub(crate) fn is_removed_now(session: &Session) -> bool {
+    session.verdict.rule == Rule::Removing && !session.half_removed
 }
 
 /// Whether the home can be written to at all: known before anything is stopped or taken away.
@@ -155,15 +193,22 @@ pub(crate) fn collect(
             continue;
         }
         let failure = (!dry).then(|| sealed_and_removed(truth, home, &session).err()).flatten();
+        if failure.as_ref().is_some_and(|failure| failure.code == Code::NoSuchSession) {
+            // Another was faster.
+            continue;
+        }
         collected.push(Collected { id: session.id.to_string(), bytes, failure });
     }
     collected
 }
 
 fn sealed_and_removed(truth: &Truth, home: &Home, session: &Session) -> Result<(), Failure> {
+    let gone = || find::nothing(session.id.as_str());
     if session.verdict.rule.closing().is_some() {
-        seal::seal(truth, home, &session.id)?;
+        let sealed = seal::seal(truth, home, &session.id);
+        sealed.map_err(|failure| if home.has(&session.id) { failure } else { gone() })?;
     }
     // What was true when it was listed may not be true now.
-    remove(truth, home, &truth.of(home, &session.id), false)
+    let session = truth.of_listed(home, &session.id).ok_or_else(gone)?;
+    remove(truth, home, &settled(truth, home, &session)?, false)
 }

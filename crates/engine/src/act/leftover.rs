@@ -2,6 +2,8 @@
 
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
+use abide_core::identity::Lock;
+use abide_sys::lock::{self, Holder};
 
 use crate::act::collect::Collected;
 use crate::store::{self, Home, Leftover, SessionDir};
@@ -49,6 +51,12 @@ pub(crate) fn clear(truth: &Truth, home: &Home, dry: bool) -> Result<Vec<Collect
 
 fn judge(truth: &Truth, leftover: &Leftover, dir: &SessionDir) -> Owner {
     match leftover {
+        // Whoever removes it is at it.
+        Leftover::Gone(_)
+            if dir.evidence().is_ok_and(|file| lock::ask(&file, Holder::Sealer) == Lock::Held) =>
+        {
+            Owner::Somebody
+        }
         Leftover::Gone(_) => Owner::Nobody("its removal was on record before it got this name"),
         Leftover::Draft(id) => judge_draft(truth, id, dir),
     }

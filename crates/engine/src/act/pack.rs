@@ -1,7 +1,7 @@
 //! Packing the recordings of sessions that are over: the same bytes in less room, read as before.
 
 use abide_core::evidence::Role;
-use abide_core::failure::Failure;
+use abide_core::failure::{Code, Failure};
 use abide_sys::lock::{self, Holder};
 
 use super::collect;
@@ -41,6 +41,8 @@ pub(crate) fn pack_older(
             // Whoever served it is not quite gone: another time.
             Ok(None) if !dry => continue,
             Ok(packed) => (packed, None),
+            // Another packs it right now, or has removed it.
+            Err(failure) if failure.code == Code::Busy || !home.has(&session.id) => continue,
             Err(failure) => (None, Some(failure)),
         };
         all.push(PackedOne { id: session.id.to_string(), bytes, packed, failure });
