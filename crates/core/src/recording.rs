@@ -142,6 +142,14 @@ pub fn cut_payload(bytes: u64, reason: &str) -> Vec<u8> {
     format!("{bytes} {reason}").into_bytes()
 }
 
+/// From where on a cut has no output, if it says how much.
+#[must_use]
+pub fn cut_begins(cut: &Entry<'_>) -> Option<u64> {
+    let text = std::str::from_utf8(cut.payload).ok()?;
+    let bytes: u64 = text.split(' ').next()?.parse().ok()?;
+    cut.position.checked_sub(bytes)
+}
+
 /// What a cut says, for people.
 #[must_use]
 pub fn cut_says(payload: &[u8]) -> String {
@@ -238,16 +246,25 @@ pub fn claimed(damage: &[u8]) -> Option<Entry<'static>> {
 /// Whether damage may be the torn beginning of this very output, which its writer, or the next one, wrote again.
 #[must_use]
 pub fn is_written_again(damage: &[u8], entry: &Entry<'_>) -> bool {
+    (damage.len() <= HEADER || is_output(entry.kind)) && is_torn_output(damage, entry.position)
+}
+
+/// Whether damage may be the torn beginning of the output that came at this position.
+#[must_use]
+pub fn is_torn_output(damage: &[u8], position: u64) -> bool {
     if damage.len() <= HEADER {
         // There was no room for a payload: no more than a beginning.
         return true;
     }
-    let is_output = |kind: Kind| matches!(kind, Kind::Output | Kind::Errors);
     claimed(damage).is_some_and(|was| {
         // What was torn off within the header is filler.
         let filler = FILLERS.iter().any(|filler| was.position == u64::from_le_bytes([*filler; 8]));
-        is_output(was.kind) && is_output(entry.kind) && (filler || was.position == entry.position)
+        is_output(was.kind) && (filler || was.position == position)
     })
+}
+
+const fn is_output(kind: Kind) -> bool {
+    matches!(kind, Kind::Output | Kind::Errors)
 }
 
 /// How far it is from the beginning of damage to the next possible mark.
@@ -367,6 +384,9 @@ mod tests {
         }
         let resize = [frame(Kind::Resize, &[9, 0, 9, 0]), b"x".to_vec()].concat();
         assert!(!is_written_again(&resize, &entry), "a resize is missing");
+        assert!(is_torn_output(&whole, 9) && !is_torn_output(&whole, 8) && !is_torn_output(&resize, 9));
+        let cut = cut_payload(20, "full");
+        assert_eq!(cut_begins(&Entry { kind: Kind::Cut, position: 29, payload: &cut, ..entry }), Some(9));
         let later = Entry { position: 99, ..entry };
         assert!(!is_written_again(&whole, &later), "output is missing");
         assert_eq!(claimed(&whole), Some(Entry { payload: &[], ..entry }));

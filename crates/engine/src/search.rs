@@ -138,7 +138,7 @@ fn open(home: &Home, session: &Session) -> io::Result<Option<(SessionDir, u64)>>
 fn gaps(index: &Index, session: &Session) -> Option<String> {
     let Point { gaps, place, .. } = &index.point;
     let places = (*gaps > 0).then(|| format!("the recording has gaps in {gaps} place(s)"));
-    let mut due = Due::of(session);
+    let mut due = Due::of(session, u64::MAX);
     let position = place.position;
     let end = if session.is_over() { due.missing_at(position) } else { due.cut_at(position) };
     let told: Vec<String> = places.into_iter().chain(end.map(|end| end.says())).collect();

@@ -33,6 +33,9 @@ const TYPED: usize = 8;
 const WRITTEN: usize = 9;
 /// Queries up to this position were answered.
 const ANSWERED: usize = 10;
+/// How much output there has been, recorded or kept, and how many entries are on record.
+const REACHED: usize = 11;
+const ENTRIES: usize = 12;
 
 #[derive(Debug)]
 pub(crate) struct Spill {
@@ -151,6 +154,17 @@ impl Spill {
         self.put(TYPIST, client);
         self.put(TYPED, seq);
         self.put(WRITTEN, written as u64);
+    }
+
+    /// So much output is recorded or kept, and so many entries are on record.
+    pub(crate) fn reach(&self, position: u64, entries: u64) {
+        self.put(REACHED, position);
+        self.put(ENTRIES, entries);
+    }
+
+    /// How far guards have come, whatever became of the recording since.
+    pub(crate) fn reached(&self) -> (u64, u64) {
+        (self.get(REACHED), self.get(ENTRIES))
     }
 
     /// Queries up to this position are answered.

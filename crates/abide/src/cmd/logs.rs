@@ -129,6 +129,7 @@ impl Lines<'_> {
                 self.interrupt("cut", format!("the recording was cut here: {why}"));
             }
             Shown::Missing(bytes) => self.interrupt("missing", Gap::Missing(bytes).says()),
+            Shown::Beginning(bytes) => self.interrupt("missing", Gap::Beginning(bytes).says()),
             Shown::CaughtUp => self.let_go_of_tail(),
         }
         self.failure.is_none() && self.front.output.has_reader()

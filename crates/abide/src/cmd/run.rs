@@ -161,7 +161,7 @@ fn pass_on(
                 front.output.raw_errors(bytes);
                 Ok(())
             }
-            Shown::Damage { .. } | Shown::Cut(_) | Shown::Missing(_) => {
+            Shown::Damage { .. } | Shown::Cut(_) | Shown::Missing(_) | Shown::Beginning(_) => {
                 front
                     .output
                     .remark(&format!("abide: not all of what session {} says is on record", session.id));

@@ -47,9 +47,12 @@ fn a_disk_that_fills_up_costs_output_and_never_the_outcome() {
         echo "shown=$("$1" logs "$id" | head -n 1)"
         echo "cut=$(grep -o '"fact":"cut".*' "$ABIDE_HOME/sessions/$id/evidence")"
         "$1" logs --raw "$id" > "$2.raw"
+        echo "told=$("$1" logs "$id" | grep -c 'was cut here')"
+        echo "damaged=$("$1" logs "$id" | grep -c 'cannot be read') $("$1" doctor 2>&1 | grep -c 'damaged in')"
         "#,
     );
     assert_eq!(said["code"], "3", "{said:?}");
+    assert!(said["told"] == "1" && said["damaged"] == "0 0", "one event, told once: {said:?}");
     let told: Value = serde_json::from_str(&said["inspect"]).expect("JSON");
     let told = &told["data"];
     assert_eq!((&told["status"], &told["exit_code"]), (&"exited".into(), &3.into()), "{told}");

@@ -69,7 +69,7 @@ fn read(sessions: &Sessions, session: &Session, progress: &mut impl FnMut(u64)) 
         };
         for gap in gaps {
             match gap {
-                Gap::Damage { .. } | Gap::Missing(_) => read.lost.push(gap),
+                Gap::Damage { .. } | Gap::Missing(_) | Gap::Beginning(_) => read.lost.push(gap),
                 Gap::Cut(_) => read.cut.push(gap),
             }
         }

@@ -47,13 +47,19 @@ impl Recorder {
     /// Goes on where another guard stopped, with what it had read and not recorded.
     pub(super) fn resume(file: File, spill: Spill, known: &Evidence, handover: &Handover) -> Self {
         let left = spill.left();
-        let unrecorded = left.length > 0 && left.position >= handover.position;
-        let position = if unrecorded { left.position } else { handover.position };
+        // A host knows no more than the recording holds, and somebody may have taken from that.
+        let (reached, numbered) = spill.reached();
+        let known_position = handover.position.max(reached);
+        let unrecorded = left.length > 0 && left.position >= known_position;
+        let position = if unrecorded { left.position } else { known_position };
         let lost = position.saturating_sub(handover.recorded);
         let terms = known.beginning.launched.as_ref().map(|told| told.body.terms).unwrap_or_default();
-        let entries = handover.entries;
+        let entries = handover.entries.map(|entries| entries.max(numbered));
         let mut recorder = Self { position, entries, lost, ..Self::new(file, spill, terms.record_bytes) };
         recorder.reason = known.record.cut.as_ref().map_or_else(String::new, |told| told.body.reason.clone());
+        if reached > handover.position {
+            "what was recorded of it is gone".clone_into(&mut recorder.reason);
+        }
         recorder.pen.torn = handover.torn.clone();
         if unrecorded {
             recorder.record(left.kind, left.length);
@@ -156,6 +162,7 @@ impl Recorder {
             Ok(()) => {
                 self.entries = self.entries.map(|entries| entries + 1);
                 self.position += length as u64;
+                self.reach();
                 self.spill.done();
             }
             Err(error) => self.lose(length, Some(&error)),
@@ -168,9 +175,15 @@ impl Recorder {
             self.newly_cut = Some(Cut { offset: self.position, reason: self.reason.clone() });
         }
         self.spill.keep(self.position, length);
-        self.spill.done();
         self.lost += length as u64;
         self.position += length as u64;
+        self.reach();
+        self.spill.done();
+    }
+
+    /// Says how far we have come, to whoever comes after us.
+    fn reach(&self) {
+        self.spill.reach(self.position, self.entries.unwrap_or(0));
     }
 
     /// There may be room again: the gap is recorded before anything else.
@@ -190,6 +203,7 @@ impl Recorder {
         frame.extend_from_slice(payload);
         self.pen.append(&frame)?;
         self.entries = self.entries.map(|entries| entries + 1);
+        self.reach();
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! What is missing in a recording, and damage: a place that cannot be read, until what follows tells whether anything is
 //! missing there.
 
-use abide_core::recording::{Entry, HEADER, claimed, is_written_again};
+use abide_core::recording::{Entry, HEADER, Kind, claimed, cut_begins, is_torn_output, is_written_again};
 
 /// Something that is missing in a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Gap {
     Cut(String),
     /// So many bytes of output that came here are on record no more.
     Missing(u64),
+    /// It does not begin where a recording begins; with so many bytes of output before what is there.
+    Beginning(u64),
 }
 
 impl Gap {
@@ -25,6 +27,10 @@ impl Gap {
             Self::Cut(why) => format!("the recording was cut: {why}"),
             Self::Missing(bytes) => {
                 format!("{bytes} bytes of output are missing in the recording: they are on record no more")
+            }
+            Self::Beginning(0) => "the beginning of the recording is missing".to_owned(),
+            Self::Beginning(bytes) => {
+                format!("the beginning of the recording is missing, with {bytes} bytes of output")
             }
         }
     }
@@ -54,9 +60,18 @@ impl Damage {
         }
     }
 
-    /// Whether it is what a writer tore off and wrote again as the entry that follows, so much output having come before.
+    /// Whether it is what a writer tore off and wrote again as the entry that follows, or gave up as that says, so much
+    /// output having come before.
     pub(crate) fn is_mended_by(&self, entry: &Entry<'_>, position: u64) -> bool {
+        if entry.kind == Kind::Cut {
+            return cut_begins(entry) == Some(position) && self.is_torn_at(position);
+        }
         entry.position == position && is_written_again(&self.beginning, entry)
+    }
+
+    /// Whether it is the beginning of the output that came at this position, torn off for want of room.
+    pub(super) fn is_torn_at(&self, position: u64) -> bool {
+        is_torn_output(&self.beginning, position)
     }
 
     /// What it says that it was: to be weighed, never believed.

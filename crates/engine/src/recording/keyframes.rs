@@ -231,7 +231,7 @@ impl Keyframer {
         let gap = |gap: &Gap| match gap {
             Gap::Damage { offset, length } => (*offset, *length, String::new()),
             Gap::Cut(why) => (0, 0, why.clone()),
-            Gap::Missing(bytes) => (0, *bytes, gap.says()),
+            Gap::Missing(bytes) | Gap::Beginning(bytes) => (0, *bytes, gap.says()),
         };
         let gaps = gaps.iter().map(gap).collect();
         let head = Head { offset: self.last, position, time, entries, behind, behind_at };

@@ -20,6 +20,8 @@ pub enum Shown<'a> {
     Cut(&'a str),
     /// The recording ends before the output did: so many bytes of it are gone.
     Missing(u64),
+    /// The recording does not begin where it should: so many bytes of output came before.
+    Beginning(u64),
     /// All that was there when the question came has been shown; what follows is new.
     CaughtUp,
 }
@@ -66,5 +68,6 @@ fn missing(gap: &Gap) -> Shown<'_> {
         Gap::Damage { offset, length } => Shown::Damage { offset: *offset, length: *length },
         Gap::Cut(why) => Shown::Cut(why),
         Gap::Missing(bytes) => Shown::Missing(*bytes),
+        Gap::Beginning(bytes) => Shown::Beginning(*bytes),
     }
 }

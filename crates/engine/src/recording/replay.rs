@@ -127,7 +127,7 @@ impl<'a> Replay<'a> {
             notices: Vec::new(),
             gaps,
             damage: None,
-            due: Due::of(session),
+            due: Due::of(session, offset),
         })
     }
 
@@ -340,6 +340,7 @@ impl<'a> Replay<'a> {
                 Found::Entry(entry) => entry,
                 Found::Damage { offset, bytes } => {
                     let apart = Damage::add(&mut self.damage, offset, bytes);
+                    self.due.damaged();
                     self.reader.pass();
                     match apart {
                         Some(apart) => return Ok(Taken::Gap(apart.told())),
@@ -365,10 +366,9 @@ impl<'a> Replay<'a> {
                 Some(end) if end > begin || entry.payload.is_empty() => end,
                 Some(_) | None => return Ok(Taken::Beyond),
             };
-            let missing = entry.position.saturating_sub(self.replayed.position);
-            if missing > 0 && entry.kind != Kind::Cut {
+            if let Some(gap) = self.due.missing_before(&entry, self.replayed.position) {
                 self.replayed.miss(entry.position);
-                return Ok(Taken::Gap(Gap::Missing(missing)));
+                return Ok(Taken::Gap(gap));
             }
             let position = entry.position + begin as u64;
             let part = Entry { position, payload: &entry.payload[begin..end], ..entry };
@@ -419,7 +419,8 @@ impl<'a> Replay<'a> {
             // Whoever follows is told that nothing may come.
             return if self.tail.is_awaited() { self.due.cut_at(position) } else { None };
         }
-        if let Some(damage) = self.damage.take() {
+        let cut_off = |damage: &Damage| self.due.tells_of(damage, position);
+        if let Some(damage) = self.damage.take().filter(|damage| !cut_off(damage)) {
             return Some(damage.told());
         }
         if self.tail.has_ended() { self.due.missing_at(position) } else { self.due.cut_at(position) }

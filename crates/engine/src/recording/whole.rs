@@ -4,7 +4,7 @@
 use abide_core::evidence::Cut;
 use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, claimed, next};
 
-use super::damage::Gap;
+use super::damage::{Damage, Gap};
 use super::file::RecordingFile;
 use crate::store::SessionDir;
 use crate::truth::Session;
@@ -21,12 +21,41 @@ pub(crate) struct Due {
     cut: Option<Cut>,
     /// How much output there was in all, once that is known.
     drained: Option<u64>,
+    /// The recording is read from its beginning, and nothing was found yet.
+    at_beginning: bool,
 }
 
 impl Due {
-    pub(crate) fn of(session: &Session) -> Self {
+    /// For one that is read from this offset on.
+    pub(crate) fn of(session: &Session, offset: u64) -> Self {
         let record = &session.evidence.record;
-        Self { cut: record.cut.as_ref().map(|told| told.body.clone()), drained: record.drained }
+        let cut = record.cut.as_ref().map(|told| told.body.clone());
+        Self { cut, drained: record.drained, at_beginning: offset == 0 }
+    }
+
+    /// What was found there is damaged, and told as that.
+    pub(crate) const fn damaged(&mut self) {
+        self.at_beginning = false;
+    }
+
+    /// What is missing before the next entry, so much output having come before it.
+    pub(crate) fn missing_before(&mut self, entry: &Entry<'_>, position: u64) -> Option<Gap> {
+        let first = std::mem::take(&mut self.at_beginning);
+        let missing = entry.position.saturating_sub(position);
+        if entry.kind == Kind::Cut {
+            // It says itself what is missing before it.
+            return None;
+        }
+        // One that is numbered as the first is it: there was no room for the beginning itself.
+        if first && entry.kind != Kind::Start && entry.number != 1 {
+            return Some(Gap::Beginning(missing));
+        }
+        (missing > 0).then_some(Gap::Missing(missing))
+    }
+
+    /// Whether this damage at the end is where it was cut: one event, that is told once.
+    pub(crate) fn tells_of(&self, damage: &Damage, position: u64) -> bool {
+        self.cut.as_ref().is_some_and(|cut| cut.offset == position) && damage.is_torn_at(position)
     }
 
     /// That it was cut, once, if all that is there comes to this position and no further.

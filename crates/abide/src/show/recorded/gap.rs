@@ -12,7 +12,8 @@ pub(crate) struct GapView {
     kind: &'static str,
     /// Where in the file bytes cannot be read, if it is damage.
     offset: Option<u64>,
-    /// How many those are; or how many bytes of output are gone at the end, if that is missing.
+    /// How many those are; or how many bytes of output are gone, at the beginning or at the end,
+    /// if that is missing.
     length: Option<u64>,
     /// How many bytes of output were not recorded and why, if it is a cut.
     cut: Option<String>,
@@ -24,7 +25,9 @@ impl GapView {
             Gap::Damage { offset, length } => {
                 Self { kind: "damage", offset: Some(*offset), length: Some(*length), cut: None }
             }
-            Gap::Missing(bytes) => Self { kind: "missing", offset: None, length: Some(*bytes), cut: None },
+            Gap::Missing(bytes) | Gap::Beginning(bytes) => {
+                Self { kind: "missing", offset: None, length: Some(*bytes), cut: None }
+            }
             Gap::Cut(why) => Self { kind: "cut", offset: None, length: None, cut: Some(why.clone()) },
         }
     }

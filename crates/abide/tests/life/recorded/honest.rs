@@ -160,6 +160,45 @@ fn a_recording_that_somebody_empties_under_a_running_program_is_followed_on_and_
     assert!(logs.contains("second words") && logs.contains("missing"), "{logs}");
 }
 
+#[test]
+fn a_recording_without_its_beginning_says_so_though_no_output_is_missing() {
+    let world = World::new();
+    let id = world.run(&[], &["print words", "exit 0"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    let path = world.dir(&id).join("recording");
+    let sound = fs::read(&path).expect("it is ours");
+    let Next::Entry(_, first) = next(&sound) else { panic!("it begins with an entry") };
+    put(&path, &sound[first..]);
+    let logs = world.abide.run(&["logs", &id]);
+    assert!(logs.stdout.contains("the beginning of the recording is missing"), "{logs:?}");
+    assert!(logs.stdout.contains("words"), "{logs:?}");
+    let told = data(&world.abide.run(&["snapshot", "--json", &id]));
+    assert_eq!(list(&told, "gaps"), 1, "{told}");
+    assert_eq!(doctor(&world).1, ["bad"]);
+}
+
+#[test]
+fn output_that_is_gone_counts_also_after_the_host_and_the_guard_that_knew_of_it() {
+    let world = World::new();
+    let gate = Gate::new(&world.beside("gate"));
+    let script = "echo first words; read go < \"$0\"; echo second words";
+    let life = world.observe(world.launch(&[], &["sh", "-c", script, &world.beside("gate")]));
+    life.until_shown("first words");
+    put(&world.dir(&life.id).join("recording"), b"");
+    life.replace("host");
+    life.replace("guard");
+    gate.open();
+    world.wait(&life.id);
+    let drained = world.told(&life.id, "drained");
+    assert_eq!(drained[0]["bytes"], "first words\r\nsecond words\r\n".len(), "{drained:?}");
+    let logs = world.abide.run(&["logs", &life.id]);
+    assert!(logs.stdout.contains("second words"), "{logs:?}");
+    assert!(logs.stdout.contains("13 bytes of output are missing"), "{logs:?}");
+    let told = data(&world.abide.run(&["snapshot", "--json", &life.id]));
+    assert_eq!(list(&told, "gaps"), 1, "{told}");
+    assert_eq!(doctor(&world).1.len(), 1);
+}
+
 fn put(path: &Path, bytes: &[u8]) {
     let file = fs::OpenOptions::new().write(true).truncate(true).open(path);
     file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes)).expect("it is ours");
