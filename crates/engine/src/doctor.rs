@@ -17,7 +17,7 @@ use abide_sys::cgroup::Cgroup;
 use crate::act::collect;
 use crate::recording::keyframes;
 use crate::store::Home;
-use crate::{Owner, Sealing, Session, Sessions, Truth, place};
+use crate::{Owner, Sealing, Session, Sessions, Truth, names, place};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -304,6 +304,7 @@ fn leftovers(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
             Some(failure) => failed(name, &failure, "abide doctor --fix"),
         }));
     }
+    checks.extend(names(sessions, fix));
     let unclear = "it stays until that can be told; look again after a reboot";
     checks.extend(sessions.leftovers()?.into_iter().filter_map(|(leftover, owner)| match owner {
         Owner::Nobody(why) => {
@@ -313,6 +314,19 @@ fn leftovers(sessions: &Sessions, fix: bool) -> Result<Vec<Check>, Failure> {
         Owner::Somebody => None,
     }));
     Ok(checks)
+}
+
+/// Names that lead to no session: harmless, and nobody's.
+fn names(sessions: &Sessions, fix: bool) -> Vec<Check> {
+    let Some(home) = sessions.home() else { return Vec::new() };
+    let freed = if fix { names::clear_dangling(home) } else { Vec::new() };
+    let freed = freed.into_iter().map(|name| Check {
+        health: Health::Mended,
+        ..good("name", format!("{name} is free: it led to no session"))
+    });
+    let left = names::dangling(home).into_iter();
+    let left = left.map(|name| weak("name", &format!("{name} leads to no session"), "abide doctor --fix"));
+    freed.chain(left).collect()
 }
 
 impl Check {

@@ -62,10 +62,19 @@ pub(crate) fn launch(truth: &Truth, home: &Home, request: Request) -> Result<Ses
         home.flush()
             .map_err(|e| Failure::io("flush", &home.path().display(), &e).hint("nothing was started"))?;
     }
-    let names = request.name.as_ref().map(|name| names::reserve(truth, home, name, &id)).transpose()?;
-    let dir = home.draft(&id)?;
+    let name = request.name.clone();
+    let names = name.as_ref().map(|name| names::reserve(truth, home, name, &id)).transpose()?;
+    let nameless = || {
+        if let (Some(name), Some(lock)) = (&name, &names) {
+            names::give_back(home, name, &id, lock);
+        }
+    };
+    let dir = home.draft(&id).inspect_err(|_| nameless())?;
     let held = [names.as_ref().map(AsFd::as_fd), Some(input.as_fd())];
     let answer = start_guard(home, &dir, &launched, request, held);
+    if !matches!(answer, Ok(Answer::Published)) {
+        nameless();
+    }
     match answer {
         Ok(Answer::Published) => Ok(truth.of(home, &id)),
         Ok(Answer::Refused(message)) => {

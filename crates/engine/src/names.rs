@@ -8,7 +8,7 @@ use abide_core::id::{SessionId, SessionName};
 use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
 
-use crate::store::Home;
+use crate::store::{Home, Leftover};
 use crate::truth::{Session, Truth};
 
 const LOCK: &str = ".lock";
@@ -76,9 +76,45 @@ pub(crate) fn release(home: &Home, name: &str, id: &SessionId) {
         return;
     };
     // A name that cannot be freed now is given away anew once its session is seen to be gone.
-    if let Ok(_lock) = lock_names(&names)
-        && names.link_text(name).ok().flatten().as_deref() == Some(id.as_str())
-    {
+    if let Ok(_lock) = lock_names(&names) {
+        free(&names, name, id);
+    }
+}
+
+/// Frees a name that was reserved for a launch that came to nothing, under the lock that it was given with.
+pub(crate) fn give_back(home: &Home, name: &SessionName, id: &SessionId, _lock: &File) {
+    if let Some(names) = home.names_if_there() {
+        free(&names, name.as_str(), id);
+    }
+}
+
+/// The names that lead to no session, nor to one that is about to be.
+pub(crate) fn dangling(home: &Home) -> Vec<String> {
+    let Some(names) = home.names_if_there() else {
+        return Vec::new();
+    };
+    let all = names.names().unwrap_or_default();
+    let dangles = |name: &str| {
+        let id = names.link_text(name).ok().flatten().as_deref().and_then(SessionId::parse);
+        id.is_some_and(|id| !home.has(&id) && home.leftover(&Leftover::Draft(id)).is_err())
+    };
+    all.iter().filter_map(|name| name.to_str()).filter(|name| dangles(name)).map(str::to_owned).collect()
+}
+
+/// Frees those. While somebody is given one, none is freed.
+pub(crate) fn clear_dangling(home: &Home) -> Vec<String> {
+    let lock = home.names().ok().and_then(|names| Some((names.ensure_log(LOCK).ok()?, names)));
+    let Some((lock, names)) = lock.filter(|(lock, _)| lock::take(lock, Holder::Sealer).unwrap_or(false))
+    else {
+        return Vec::new();
+    };
+    let freed = dangling(home).into_iter().filter(|name| names.remove(name).is_ok()).collect();
+    lock::give_back(&lock, Holder::Sealer);
+    freed
+}
+
+fn free(names: &PrivateDir, name: &str, id: &SessionId) {
+    if names.link_text(name).ok().flatten().as_deref() == Some(id.as_str()) {
         let _ = names.remove(name);
     }
 }

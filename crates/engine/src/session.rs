@@ -111,12 +111,10 @@ impl Session {
 
     /// From where it can be told whether it is over: its record is sound, and only the question cannot be asked here.
     fn judged_elsewhere(&self) -> Option<&'static str> {
-        let asked = match self.verdict.rule {
-            Rule::CannotTell => self.seen.program,
-            Rule::AgentUnclear => self.seen.owner,
-            _ => return None,
-        };
-        match asked {
+        let (rule, seen) = (self.verdict.rule, &self.seen);
+        let program = (rule == Rule::CannotTell).then_some(seen.program);
+        let agent = (rule == Rule::AgentUnclear).then_some(seen.owner);
+        match program.or(agent)? {
             Liveness::Unknown(doubt) if !self.evidence.is_damaged() => doubt.elsewhere(),
             Liveness::Unknown(_) | Liveness::Alive(_) | Liveness::Dead(_) => None,
         }

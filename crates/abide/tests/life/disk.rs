@@ -154,9 +154,10 @@ fn nothing_is_launched_in_a_home_that_is_full_or_read_only() {
             "$1" wait "$first" 2>/dev/null
             before=$(ls -A "$ABIDE_HOME/sessions")
             {spoil}
-            code=0; answer=$("$1" run -d --json -- "$3" 'write {sign} ran' 'hang') || code=$?
+            code=0; answer=$("$1" run -d --json --name new -- "$3" 'write {sign} ran' 'hang') || code=$?
             echo "code=$code"; echo "answer=$answer"
             [ "$before" = "$(ls -A "$ABIDE_HOME/sessions")" ] && echo "same=yes"
+            echo "names=$(ls "$ABIDE_HOME/names")"
             code=0; "$1" run --wait -- "$3" 'write {sign} ran' 'hang' 2>/dev/null || code=$?
             echo "waited=$code"
             "#
@@ -170,6 +171,7 @@ fn nothing_is_launched_in_a_home_that_is_full_or_read_only() {
             "{answer}"
         );
         assert!(said.contains_key("same"), "{kind}: half a session is left: {said:?}");
+        assert_eq!(said["names"], "other", "{kind}: a name is left that leads nowhere");
         assert!(!fs::exists(&sign).unwrap(), "{kind}: the program ran");
     }
 }
@@ -245,4 +247,40 @@ fn a_session_whose_recording_is_deleted_goes_on_with_the_next_host_and_the_next_
         life.program.0.await_end();
         assert!(world.wait(&life.id).0 == Some(3) || !ends_are_kept(), "{replaced}");
     }
+}
+
+#[test]
+fn a_session_whose_socket_is_deleted_is_told_of_and_reached_again_after_an_upgrade() {
+    let world = World::new();
+    let life = world.live(&["print ready", "wait-line", "print heard", "hang"]);
+    life.until_shown("ready");
+    life.helper("host", None);
+    fs::remove_file(world.dir(&life.id).join("socket")).expect("it is ours");
+    let refused = world.abide.run(&["type", "--enter", &life.id, "one"]);
+    assert!(refused.stderr.contains("its socket is gone; `abide upgrade`"), "{refused:?}");
+    let doctor = world.abide.run(&["doctor"]).stdout;
+    assert!(doctor.contains(&format!("the socket of session {} is gone", life.id)), "{doctor}");
+    assert!(doctor.contains(&format!("abide upgrade {}", life.id)), "{doctor}");
+    let upgraded = world.abide.run(&["upgrade", &life.id]);
+    assert_eq!(upgraded.code(), Some(0), "{upgraded:?}");
+    assert_eq!(world.abide.run(&["type", "--enter", &life.id, "one"]).code(), Some(0));
+    life.until_shown("heard");
+    // The next host does it too.
+    fs::remove_file(world.dir(&life.id).join("socket")).expect("it is ours");
+    life.replace("host");
+    assert_eq!(world.abide.run(&["type", &life.id, "two"]).code(), Some(0));
+}
+
+#[test]
+fn a_name_that_leads_to_no_session_is_told_of_and_freed() {
+    let world = World::new();
+    let id = world.run(&["--name", "kept"], &["exit 0"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    let names = world.home.path().join("names");
+    std::os::unix::fs::symlink("nosuch00", names.join("lost")).expect("it is ours");
+    let doctor = world.abide.run(&["doctor"]).stdout;
+    assert!(doctor.contains("lost leads to no session"), "{doctor}");
+    let doctor = world.abide.run(&["doctor", "--fix"]).stdout;
+    assert!(doctor.contains("lost is free"), "{doctor}");
+    assert!(!names.join("lost").is_symlink() && names.join("kept").is_symlink());
 }

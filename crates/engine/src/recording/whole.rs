@@ -53,7 +53,7 @@ impl Due {
         (missing > 0).then_some(Gap::Missing(missing))
     }
 
-    /// Whether this damage at the end is where it was cut: one event, that is told once.
+    /// Whether this damage at the end is where it was cut, which is told once.
     pub(crate) fn tells_of(&self, damage: &Damage, position: u64) -> bool {
         self.cut.as_ref().is_some_and(|cut| cut.offset == position) && damage.is_torn_at(position)
     }
