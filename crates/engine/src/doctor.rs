@@ -1,5 +1,5 @@
 //! What can be wrong with this machine, this home and its sessions, each with the way out.
-//! Looks only; `--fix` seals, through `seal` alone, clears away what is nobody's (leftovers, empty cgroups), and makes
+//! Looks only; `--fix` seals, through `seal` alone, clears away what is nobody's (leftovers, names, empty cgroups), and makes
 //! keyframes anew.
 
 mod makeable;
@@ -192,6 +192,7 @@ fn each_session(sessions: &Sessions, how: &Examining<'_>) -> Result<Vec<Check>, 
     let mut checks = vec![good("sessions", format!("{} found", all.len()))];
     for session in &all {
         checks.extend(damage(session));
+        checks.extend(unreachable(sessions, session));
         if session.verdict.rule.closing().is_some() {
             checks.push(if fix { sealed(sessions, session) } else { unsealed(session) });
         }
@@ -209,6 +210,15 @@ fn each_session(sessions: &Sessions, how: &Examining<'_>) -> Result<Vec<Check>, 
     let going = |check: &Check| check.session.as_ref().is_some_and(|id| is_going(sessions, id));
     checks.retain(|check| fine(check) || !going(check));
     Ok(checks)
+}
+
+/// A session that is served where nobody finds its host.
+fn unreachable(sessions: &Sessions, session: &Session) -> Option<Check> {
+    let id = &session.id;
+    let dir = sessions.home().filter(|_| session.verdict.status.has_live_host())?.session(id).ok()?;
+    let detail = format!("the socket of session {id} is gone: nobody can attach to it or type into it");
+    let fix = format!("`abide upgrade {id}` has its guard listen anew");
+    (!dir.has_socket()).then(|| bad("socket", &detail, &fix).about(id))
 }
 
 /// Whether a session is gone since it was listed, or about to be.

@@ -103,7 +103,8 @@ fn order<'a>(
     let guard = session.evidence.helpers.guarded.as_ref().map(|told| told.body.guard);
     let guard = guard.ok_or_else(|| refused("it has no guard".to_owned()))?;
     let mut order = Order { session, wanted, guard, host: None, welcomed: false };
-    if order.guard_became_it(truth) && order.host_is_recorded(session) {
+    // One that cannot be reached goes on anew, whatever it is: the next host has a new socket.
+    if order.guard_became_it(truth) && order.host_is_recorded(session) && is_reachable(home, session) {
         return Ok(None);
     }
     if session.verdict.stopping {
@@ -134,7 +135,7 @@ impl Order<'_> {
             )));
         }
         let became = self.guard_became_it(truth) && (self.welcomed || self.host_is_recorded(&now));
-        became.then_some(Ok(Became::New))
+        (became && is_reachable(home, self.session)).then_some(Ok(Became::New))
     }
 
     /// The same process, with another executable: the kernel says so, whatever could be recorded.
@@ -187,6 +188,11 @@ impl Order<'_> {
         };
         Err(refuse(self.session, why))
     }
+}
+
+/// Whether there is a socket for clients to find.
+fn is_reachable(home: &Home, session: &Session) -> bool {
+    home.session(&session.id).is_ok_and(|dir| dir.has_socket())
 }
 
 fn refuse(session: &Session, why: &str) -> Failure {

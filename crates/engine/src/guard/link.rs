@@ -137,6 +137,12 @@ impl Link {
     }
 
     fn start(&mut self, dir: &SessionDir, held: &[Named<'_>]) -> io::Result<Served> {
+        if !dir.has_socket()
+            && let Ok(listener) = dir.listen()
+        {
+            // Somebody removed the name; whoever waits behind it is served by the host that lives.
+            self.listener = listener;
+        }
         let (ours, theirs) = sock::line()?;
         let mut named = vec![
             (handover::LINE, theirs.as_fd()),

@@ -172,12 +172,21 @@ impl SessionDir {
         sock::listen_below(&self.dir, SOCKET)
     }
 
+    /// Whether there is a name to connect to. It is missed only where it is known to be gone.
+    pub(crate) fn has_socket(&self) -> bool {
+        self.dir.names().map_or(true, |names| names.iter().any(|name| name == SOCKET))
+    }
+
     /// Connects to whoever serves the session, or will.
     ///
     /// # Errors
     /// If nobody does.
     pub(crate) fn connect(&self) -> std::io::Result<OwnedFd> {
-        sock::connect_below(&self.dir, SOCKET)
+        let gone = "its socket is gone; `abide upgrade` has its guard listen anew";
+        sock::connect_below(&self.dir, SOCKET).map_err(|error| {
+            let kind = error.kind();
+            if kind == std::io::ErrorKind::NotFound { std::io::Error::new(kind, gone) } else { error }
+        })
     }
 
     /// The FIFO to wait on.
