@@ -3,6 +3,7 @@
 
 mod adapter;
 mod database;
+pub mod hooks;
 mod known;
 mod lines;
 mod sign;
