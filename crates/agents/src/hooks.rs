@@ -2,6 +2,7 @@
 //! looks like, and how entries are put in and taken out again without touching anything else.
 
 mod edit;
+mod heard;
 mod scan;
 mod table;
 
@@ -11,6 +12,7 @@ use crate::adapter::Place;
 use edit::Style;
 use scan::{Node, scan};
 
+pub use heard::{Heard, What, hear};
 pub use scan::Nonsense;
 pub use table::HOOKED;
 
@@ -223,10 +225,11 @@ impl Hooks {
         is_off.then(|| format!("`{}` is {value}", names.join(".")))
     }
 
-    /// The command of an entry, as a shell takes it.
+    /// The command of an entry, as a shell takes it. An agent may take a hook's exit code for an order (2 forbids a tool in
+    /// most), so an executable that is gone, or that knows no hooks, must not have one.
     #[must_use]
     pub fn command(&self, occasion: &str, exe: &str) -> String {
-        format!("{} hook {} {occasion}", quoted(exe), self.agent)
+        format!("{} hook {} {occasion} || :", quoted(exe), self.agent)
     }
 
     /// What is to be run, and for how long.
@@ -333,8 +336,10 @@ impl Hooks {
             Form::Alone => "bash",
         };
         let words = shlex::split(handler.member(key)?.text()?)?;
-        let [by, verb, agent, _] = words.as_slice() else { return None };
-        if verb != "hook" || agent != self.agent || !is_our_name(by) {
+        let ([by, verb, agent, _] | [by, verb, agent, _, _, _]) = words.as_slice() else { return None };
+        let rest = words.get(4..).unwrap_or_default();
+        let is_whole = rest.is_empty() || rest == ["||", ":"];
+        if verb != "hook" || agent != self.agent || !is_our_name(by) || !is_whole {
             return None;
         }
         let wanted = scan(&self.handler(occasion, exe), false).ok()?;

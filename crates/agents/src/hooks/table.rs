@@ -103,7 +103,6 @@ pub const HOOKED: &[Hooks] = &[
             // It tells of permission requests also where nobody is asked; of notifications only where somebody is.
             "notification",
             "agentStop",
-            "errorOccurred",
             "sessionEnd",
         ],
         trust: None,

@@ -1,6 +1,7 @@
 //! What is done to agents' settings, and what is made of what agents tell their hooks.
 
 mod exact;
+mod heard;
 mod settings;
 
 use abide_agents::hooks::{Hooks, hooks};
