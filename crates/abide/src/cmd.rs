@@ -19,7 +19,6 @@ mod keep;
 mod logs;
 mod ls;
 mod recorded;
-mod result;
 mod rm;
 mod run;
 mod search;
@@ -41,7 +40,7 @@ use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, skill, version};
-use agent::agents;
+use agent::{agents, hooks, result};
 use drive::{batch, exec, keys, paste, prompt, resize, signal, type_text};
 use keep::{doctor, gc};
 use recorded::{diff, export, mark, marks, play, screenshot};
@@ -254,6 +253,7 @@ verbs! {
     "inspect" inspect Inspect,
     "why" why Why,
     "result" result Declare,
+    "hooks" hooks Hooks,
     "upgrade" upgrade Upgrade,
     "rm" rm Rm,
     "gc" gc Gc,

@@ -42,6 +42,12 @@ variables! {
     DataDirs    "XDG_DATA_DIRS"     "And in fonts below these [default: /usr/local/share:/usr/share].",
     Temporary   "TMPDIR"            "Where a video is kept until it is whole [default: /tmp].",
     UserHome    "HOME"              "What ~ means.",
+    Searched    "PATH"              "Where `hooks` looks for the path that agents are to call abide by.",
+    ClaudeHome  "CLAUDE_CONFIG_DIR" "Where claude has its settings, for `hooks` [default: ~/.claude].",
+    CodexHome   "CODEX_HOME"        "Where codex has its hooks [default: ~/.codex].",
+    GeminiHome  "GEMINI_CLI_HOME"   "What gemini takes for ~: its settings are in .gemini below it.",
+    QwenHome    "QWEN_HOME"         "Where qwen has its settings, for `hooks` [default: ~/.qwen].",
+    CopilotHome "COPILOT_HOME"      "Where copilot has its hooks [default: ~/.copilot].",
 }
 
 impl Variable {

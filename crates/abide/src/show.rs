@@ -16,6 +16,7 @@ pub(crate) mod shell;
 pub(crate) mod table;
 pub(crate) mod template;
 pub(crate) mod time;
+pub(crate) mod unified;
 pub(crate) mod wait;
 pub(crate) mod why;
 pub(crate) mod word;

@@ -96,6 +96,7 @@ codes! {
     BadTime       "bad_time"        Usage,
     BadConfig     "bad_config"      Usage,
     BadKey        "bad_key"         Usage,
+    BadSettings   "bad_settings"    Usage,
     LineTooLong   "line_too_long"   Usage,
     NoSuchSession "no_such_session" NoSession,
     Ambiguous     "ambiguous"       Ambiguous,

@@ -8,6 +8,7 @@ pub mod doctor;
 mod facts;
 mod find;
 mod guard;
+pub mod hooks;
 mod host;
 pub mod launch;
 mod names;

@@ -1,6 +1,7 @@
 //! Files that can be trusted: private directories, one-write appends, reserved slots, publishing once.
 //! Every path is one name below an open directory, and no link is ever followed.
 
+mod foreign;
 mod hold;
 mod log;
 
@@ -21,6 +22,7 @@ use rustix::process::geteuid;
 
 use crate::clock;
 
+pub use foreign::Foreign;
 pub use log::{append, append_some, make_room, read_pieces};
 
 /// A directory that is ours and that nobody else may write to. We make them closed to everyone else.

@@ -1,3 +1,5 @@
-//! The verbs about agents.
+//! The verbs about agents and their work.
 
-pub(crate) mod agents;
+pub(super) mod agents;
+pub(super) mod hooks;
+pub(super) mod result;

@@ -5,7 +5,7 @@ mod config;
 mod damage;
 mod exports;
 mod golden;
-mod hits;
+mod hooks;
 mod manual;
 mod places;
 mod recorded;

@@ -1,5 +1,7 @@
 //! What sessions showed is found as it was seen, once, at the instant at which it came, whatever became of the index.
 
+mod hits;
+
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;

@@ -5,8 +5,8 @@ use abide_engine::declared::declared;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Faulty, Front, Verb};
 use crate::args::nearest;
+use crate::cmd::{Faulty, Front, Verb};
 use crate::environment::Variable;
 use crate::show::shell;
 
