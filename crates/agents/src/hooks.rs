@@ -16,8 +16,10 @@ pub use heard::{Heard, What, hear};
 pub use scan::Nonsense;
 pub use table::HOOKED;
 
-/// How long an agent waits for one of our hooks before it goes on without: each takes a few milliseconds.
-const PATIENCE_S: u64 = 5;
+/// What follows our command. An agent may take a hook's exit code for an order (2 forbids a tool in most) and what it
+/// prints for an answer: an executable that is gone, or knows no hooks, must give neither. And some agents end only the
+/// shell of a hook that hangs, and wait for whoever still holds its output.
+const TAIL: &str = ">/dev/null 2>&1 || :";
 
 /// How an agent keeps its hooks.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub struct Hooks {
     off: (&'static [&'static str], &'static str),
     file: File,
     form: Form,
+    /// How long it waits for one of our hooks before it goes on without, as it counts: each takes a few milliseconds.
+    patience: u64,
     /// Whether the agent reads comments in that file.
     comments: bool,
 }
@@ -45,8 +49,8 @@ struct File {
 /// What an entry looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// In a group, with the time in seconds or milliseconds.
-    Group { unit: u64 },
+    /// In a group.
+    Group,
     /// By itself, in a file of our own that says its version.
     Alone,
 }
@@ -225,23 +229,21 @@ impl Hooks {
         is_off.then(|| format!("`{}` is {value}", names.join(".")))
     }
 
-    /// The command of an entry, as a shell takes it. An agent may take a hook's exit code for an order (2 forbids a tool in
-    /// most), so an executable that is gone, or that knows no hooks, must not have one.
+    /// The command of an entry, as a shell takes it.
     #[must_use]
     pub fn command(&self, occasion: &str, exe: &str) -> String {
-        format!("{} hook {} {occasion} || :", quoted(exe), self.agent)
+        format!("{} hook {} {occasion} {TAIL}", quoted(exe), self.agent)
     }
 
     /// What is to be run, and for how long.
     fn handler(&self, occasion: &str, exe: &str) -> String {
-        let command = serde_json::Value::from(self.command(occasion, exe));
+        let (command, patience) = (serde_json::Value::from(self.command(occasion, exe)), self.patience);
         match self.form {
-            Form::Group { unit } => {
-                let patience = PATIENCE_S * unit;
+            Form::Group => {
                 format!(r#"{{ "type": "command", "command": {command}, "timeout": {patience} }}"#)
             }
             Form::Alone => {
-                format!(r#"{{ "type": "command", "bash": {command}, "timeoutSec": {PATIENCE_S} }}"#)
+                format!(r#"{{ "type": "command", "bash": {command}, "timeoutSec": {patience} }}"#)
             }
         }
     }
@@ -250,7 +252,7 @@ impl Hooks {
     fn element(&self, occasion: &str, exe: &str) -> String {
         let handler = self.handler(occasion, exe);
         match self.form {
-            Form::Group { .. } => format!(r#"{{ "hooks": [{handler}] }}"#),
+            Form::Group => format!(r#"{{ "hooks": [{handler}] }}"#),
             Form::Alone => handler,
         }
     }
@@ -274,7 +276,7 @@ impl Hooks {
         let style = Style::plain();
         let line = style.line(1);
         let version = match self.form {
-            Form::Group { .. } => String::new(),
+            Form::Group => String::new(),
             Form::Alone => format!(r#",{line}"version": 1"#),
         };
         format!("{{{line}{}{version}\n}}\n", self.all(exe, &style))
@@ -313,7 +315,7 @@ impl Hooks {
                 let path = vec![at, place, number];
                 match self.form {
                     Form::Alone => found.extend(self.entry(&element.value, name, exe, path)),
-                    Form::Group { .. } => {
+                    Form::Group => {
                         let Some(inside) = element.value.position("hooks") else { continue };
                         let handlers = element.value.items()[inside].value.items();
                         for (number, handler) in handlers.iter().enumerate() {
@@ -332,13 +334,12 @@ impl Hooks {
     /// What is ours names itself by its command.
     fn entry(&self, handler: &Node, occasion: &str, exe: &str, path: Vec<usize>) -> Option<Entry> {
         let key = match self.form {
-            Form::Group { .. } => "command",
+            Form::Group => "command",
             Form::Alone => "bash",
         };
         let words = shlex::split(handler.member(key)?.text()?)?;
-        let ([by, verb, agent, _] | [by, verb, agent, _, _, _]) = words.as_slice() else { return None };
-        let rest = words.get(4..).unwrap_or_default();
-        let is_whole = rest.is_empty() || rest == ["||", ":"];
+        let [by, verb, agent, _, rest @ ..] = words.as_slice() else { return None };
+        let is_whole = rest.is_empty() || rest == TAIL.split(' ').collect::<Vec<_>>();
         if verb != "hook" || agent != self.agent || !is_our_name(by) || !is_whole {
             return None;
         }

@@ -46,7 +46,7 @@ fn hooks_go_in_beside_others_once_and_come_out_to_the_byte() {
     let made = text(&claude);
     let json: Value = serde_json::from_str(&made).expect("JSON");
     assert_eq!(json["hooks"]["Stop"][0]["hooks"][0]["command"], "say done");
-    let command = format!("{} hook claude Stop || :", env!("CARGO_BIN_EXE_abide"));
+    let command = format!("{} hook claude Stop >/dev/null 2>&1 || :", env!("CARGO_BIN_EXE_abide"));
     assert_eq!(json["hooks"]["Stop"][1]["hooks"][0]["command"], command.as_str());
     for agent in data(stage.abide.json(&["hooks", "status"]))["agents"].as_array().expect("a list") {
         assert_eq!(agent["standing"], "installed", "{agent}");

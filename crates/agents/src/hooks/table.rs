@@ -25,7 +25,8 @@ pub const HOOKED: &[Hooks] = &[
             below_variable: "settings.json",
             below_home: ".claude/settings.json",
         },
-        form: Form::Group { unit: 1 },
+        form: Form::Group,
+        patience: 5,
         comments: false,
     },
     Hooks {
@@ -45,7 +46,9 @@ pub const HOOKED: &[Hooks] = &[
         ),
         off: (&[], ""),
         file: File { variable: "CODEX_HOME", below_variable: "hooks.json", below_home: ".codex/hooks.json" },
-        form: Form::Group { unit: 1 },
+        form: Form::Group,
+        // More is cut to this at the end of a session, with a warning on its screen.
+        patience: 3,
         comments: false,
     },
     Hooks {
@@ -66,7 +69,8 @@ pub const HOOKED: &[Hooks] = &[
             below_variable: ".gemini/settings.json",
             below_home: ".gemini/settings.json",
         },
-        form: Form::Group { unit: 1_000 },
+        form: Form::Group,
+        patience: 5_000,
         comments: true,
     },
     Hooks {
@@ -89,7 +93,8 @@ pub const HOOKED: &[Hooks] = &[
             below_variable: "settings.json",
             below_home: ".qwen/settings.json",
         },
-        form: Form::Group { unit: 1_000 },
+        form: Form::Group,
+        patience: 5_000,
         comments: true,
     },
     Hooks {
@@ -113,6 +118,7 @@ pub const HOOKED: &[Hooks] = &[
             below_home: ".copilot/hooks/abide.json",
         },
         form: Form::Alone,
+        patience: 5,
         comments: false,
     },
 ];

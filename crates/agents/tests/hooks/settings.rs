@@ -33,7 +33,7 @@ fn settings_are_added_to_in_their_own_style() {
     let before = "{\r\n\t\"model\": \"opus\",\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [\r\n\t\t\t{ \"hooks\": [] }\r\n\t\t]\r\n\t}\r\n}\r\n";
     let made = of("claude").install(Some(before), "/usr/bin/abide").expect("added").expect("something");
     let stop = "\t\t\t{ \"hooks\": [] },\r\n\t\t\t{ \"hooks\": [{ \"type\": \"command\", \
-                \"command\": \"/usr/bin/abide hook claude Stop || :\", \"timeout\": 5 }] }\r\n\t\t]";
+                \"command\": \"/usr/bin/abide hook claude Stop >/dev/null 2>&1 || :\", \"timeout\": 5 }] }\r\n\t\t]";
     assert!(made.contains(stop), "{made}");
     assert!(!made.replace("\r\n", "").contains('\n'), "{made}");
 }
@@ -50,7 +50,7 @@ fn a_comment_stays_with_what_it_is_about() {
 fn a_shell_takes_the_executable_for_one_word() {
     for exe in ["/opt/some where/abide", "/it's/abide", "/$HOME/`x`/abide-dev", "/ü/abide"] {
         let words = shlex::split(&of("claude").command("Stop", exe)).expect("words");
-        assert_eq!(words, [exe, "hook", "claude", "Stop", "||", ":"]);
+        assert_eq!(words, [exe, "hook", "claude", "Stop", ">/dev/null", "2>&1", "||", ":"]);
         let made = of("claude").install(None, exe).expect("made").expect("a file");
         assert_eq!(of("claude").status(Some(&made), exe), Ok(Standing::Installed));
     }
@@ -82,7 +82,7 @@ fn what_is_missing_is_named_and_added() {
 fn entries_twice_or_of_occasions_unknown_to_us_are_put_right() {
     let entry = |event: &str| {
         format!(
-            r#"{{"type":"command","command":"{}","timeout":5}}"#,
+            r#"{{"type":"command","command":"{}","timeout":3}}"#,
             of("codex").command(event, "/bin/abide")
         )
     };

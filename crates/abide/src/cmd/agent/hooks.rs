@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(after_help = concat!("Hooks are commands that an agent runs when something happens in it: `abide hook AGENT \
-    OCCASION`, by the whole path of this executable, ended by the agent after five seconds. They are put into the agent's \
+    OCCASION`, by the whole path of this executable, ended by the agent after three to five seconds. They are put into the agent's \
     own settings: claude settings.json, codex hooks.json, gemini settings.json, qwen settings.json, copilot \
     hooks/abide.json. Everything else in there stays as it is, to the byte; taking them out again gives the file that \
     was, and removes one that was not. A link is followed, and what it leads to is replaced whole. Settings that make no \
