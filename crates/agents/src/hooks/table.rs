@@ -41,7 +41,7 @@ pub const HOOKED: &[Hooks] = &[
             "SessionEnd",
         ],
         trust: Some(
-            "codex runs hooks only once they are trusted: start `codex`, type `/hooks`, and trust them; \
+            "codex runs hooks only once a person has trusted them: it asks when it is started next, or with `/hooks` in it; \
              again whenever they change",
         ),
         off: (&[], ""),

@@ -29,7 +29,7 @@ const EXAMPLES: &str = "Examples:
     hooks/abide.json. Everything else in there stays as it is, to the byte; taking them out again gives the file that \
     was, and removes one that was not. A link is followed, and what it leads to is replaced whole. Settings that make no \
     sense are refused with 2 (`bad_settings`), and then nothing is written anywhere. codex runs hooks only once a person \
-    has trusted them, with `/hooks` in codex; again whenever they change.",
+    has trusted them: it asks when it is started next, or with `/hooks`; again whenever they change.",
     signals_end_this!("a file that is being written is finished first.")))]
 pub(crate) struct Args {
     #[command(subcommand)]
