@@ -3,6 +3,7 @@
 
 pub(crate) mod following;
 pub(crate) mod git;
+pub mod hooks;
 pub(crate) mod scribe;
 
 use std::path::PathBuf;

@@ -8,7 +8,6 @@ pub mod doctor;
 mod facts;
 mod find;
 mod guard;
-pub mod hooks;
 mod host;
 pub mod launch;
 mod names;
@@ -44,6 +43,7 @@ pub use client::{
 pub use facts::{Wanted, Witnessed};
 pub use host::View;
 pub use launch::Request;
+pub use recording::Recording;
 pub use recording::damage::Gap;
 pub use recording::logs::Shown;
 pub use recording::replay::{Replay, Step, What};
@@ -404,20 +404,6 @@ impl Sessions {
         }
     }
 
-    /// The file that holds what a session showed; none if there is none.
-    #[must_use]
-    pub fn recording(&self, id: &SessionId) -> Option<Recording> {
-        let home = self.home.as_ref()?;
-        let (name, bytes) = home.session(id).ok()?.recording_file()?;
-        Some(Recording { path: home.session_path(id.as_str()).join(name), bytes })
-    }
-
-    /// Whether all that the session showed is in that file; none if that is not known.
-    #[must_use]
-    pub fn is_complete(&self, session: &Session) -> Option<bool> {
-        recording::whole::is_complete(&self.home.as_ref()?.session(&session.id).ok()?, session)
-    }
-
     /// Whether somebody traces its program, stopped or not. Asked apart, because it takes another look at the program.
     #[must_use]
     pub fn is_traced(&self, session: &Session) -> bool {
@@ -446,11 +432,4 @@ impl Sessions {
     pub(crate) const fn truth(&self) -> &Truth {
         &self.truth
     }
-}
-
-/// Where a session's recording is, and how long it is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recording {
-    pub path: PathBuf,
-    pub bytes: u64,
 }

@@ -15,10 +15,36 @@ pub(crate) mod whole;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
+use abide_core::id::SessionId;
 use abide_core::recording::{Entry, HEADER, LONGEST, MARK, Next, next, next_at_end};
 
+use crate::{Session, Sessions};
 use file::RecordingFile;
+
+impl Sessions {
+    /// The file that holds what a session showed; none if there is none.
+    #[must_use]
+    pub fn recording(&self, id: &SessionId) -> Option<Recording> {
+        let home = self.home.as_ref()?;
+        let (name, bytes) = home.session(id).ok()?.recording_file()?;
+        Some(Recording { path: home.session_path(id.as_str()).join(name), bytes })
+    }
+
+    /// Whether all that the session showed is in that file; none if that is not known.
+    #[must_use]
+    pub fn is_complete(&self, session: &Session) -> Option<bool> {
+        whole::is_complete(&self.home.as_ref()?.session(&session.id).ok()?, session)
+    }
+}
+
+/// Where a session's recording is, and how long it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recording {
+    pub path: PathBuf,
+    pub bytes: u64,
+}
 
 /// How much is read at once.
 const PIECE: usize = 256 * 1024;

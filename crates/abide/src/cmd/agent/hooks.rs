@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use abide_core::failure::{Failure, Kind};
-use abide_engine::hooks::{self, Change, Place, Settings, Standing};
+use abide_engine::agents::hooks::{self, Change, Place, Settings, Standing};
 use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;
 use serde::Serialize;
