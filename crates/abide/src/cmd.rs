@@ -40,7 +40,7 @@ use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, skill, version};
-use agent::{agents, hooks, result};
+use agent::{agents, hooks, result, resume};
 use drive::{batch, exec, keys, paste, prompt, resize, signal, type_text};
 use keep::{doctor, gc};
 use recorded::{diff, export, mark, marks, play, screenshot};
@@ -250,6 +250,7 @@ verbs! {
     "search" search Search,
     "ls" ls Ls,
     "agents" agents Agents,
+    "resume" resume Resume,
     "inspect" inspect Inspect,
     "why" why Why,
     "result" result Declare,

@@ -4,6 +4,7 @@
 pub(crate) mod following;
 pub(crate) mod git;
 pub mod hooks;
+mod resume;
 pub(crate) mod scribe;
 
 use std::path::PathBuf;
@@ -19,7 +20,9 @@ use abide_sys::clock;
 use crate::Sessions;
 use crate::store::Home;
 use crate::truth::{Relative, Session, Truth};
+pub use abide_agents::Place;
 use following::Following;
+pub use resume::Resumable;
 
 /// A living agent.
 #[derive(Debug)]

@@ -3,3 +3,4 @@
 pub(super) mod agents;
 pub(super) mod hooks;
 pub(super) mod result;
+pub(super) mod resume;

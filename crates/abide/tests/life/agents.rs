@@ -3,6 +3,7 @@
 mod followed;
 mod listed;
 mod prompted;
+mod resumed;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

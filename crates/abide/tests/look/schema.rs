@@ -61,6 +61,7 @@ const ASKED: &[&str] = &[
     "inspect nobody",
     "agents",
     "agents nobody",
+    "resume nobody",
     "prompt nobody hello",
     "prompt exited00 hello",
     "why --at -1s declared",

@@ -1,0 +1,163 @@
+//! `abide resume`: go on with an agent's conversation in a new session.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use abide_core::evidence::Terms;
+use abide_core::failure::{Code, Failure};
+use abide_engine::agents::{Place, Resumable};
+use abide_engine::launch::{self, Input};
+use abide_engine::{Attaching, Request};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::{Front, Verb, attach, run};
+use crate::config::key::Key;
+
+const EXAMPLES: &str = "Examples:
+  abide resume                          the last conversation in this directory, attached
+  abide resume -d fix                   that of a session, by its ID or name
+  abide resume -d fix 'go on'           with a prompt";
+
+/// Go on with an agent's conversation in a new session
+///
+/// Uses the agent's own way to resume. Refused while a living process is at the conversation. Says which tool calls
+/// nothing answered and what of the old session still runs; nothing of the agent's files is changed.
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The session whose conversation it is: ID, name, unique prefix or @last
+    #[arg(value_name = "ID")]
+    session: Option<String>,
+    /// A prompt to go on with
+    #[arg(value_name = "PROMPT")]
+    prompt: Option<String>,
+    /// Print the ID and return once the conversation is back
+    #[arg(short, long)]
+    detach: bool,
+    /// Also while a living process is at it: both write to the same conversation
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    key: attach::KeyArgs,
+}
+
+/// A conversation that goes on.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Resumed")]
+pub(crate) struct ResumedView {
+    id: String,
+    agent: &'static str,
+    conversation: String,
+    /// The session that it was last in.
+    from: Option<String>,
+    /// Whether the agent said that it is at this very conversation; null if that could not be told in time.
+    came_back: Option<bool>,
+    /// Tool calls that nothing answered; their effects may be there or not.
+    unanswered: Vec<String>,
+    /// Processes of the old session that still live.
+    survivors: Vec<String>,
+}
+
+/// How long an agent may take to say which conversation it is at.
+const PATIENCE_MS: u64 = 20_000;
+
+impl Verb for Args {
+    type Data = ResumedView;
+
+    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        let mut sessions = front.sessions()?;
+        let session = self.session.as_deref().map(|wanted| sessions.find(wanted)).transpose()?;
+        let found = sessions.resumable(session.as_ref(), &here()?, self.prompt.as_deref())?;
+        if let Some(pid) = found.writer.filter(|_| !self.force) {
+            return Err(in_use(&found, pid));
+        }
+        if !self.detach {
+            attach::needs_terminal()?;
+        }
+        let how = Attaching { read_only: false, detach_key: self.key.parse(front)?, launched: true };
+        tell_left(front, &found);
+        let resumed = sessions.run(request(front, &found)?)?;
+        if !self.detach {
+            return attach::attach(front, &sessions, &resumed, how);
+        }
+        let came_back = sessions.came_back(&resumed, &found.conversation, PATIENCE_MS)?;
+        if came_back == Some(false) {
+            let id = &resumed.id;
+            let message =
+                format!("the agent of session {id} is at another conversation than {}", found.conversation);
+            return Err(Failure::new(Code::AnotherConversation, message)
+                .hint(format!("`abide snapshot {id}` shows what it says"))
+                .about(id.as_str())
+                .in_status(resumed.verdict.status));
+        }
+        let data = ResumedView {
+            id: resumed.id.to_string(),
+            agent: found.adapter.name(),
+            conversation: found.conversation.clone(),
+            from: found.from.as_ref().map(ToString::to_string),
+            came_back,
+            unanswered: found.unanswered.clone(),
+            survivors: survivors(&found),
+        };
+        front.output.show(&data, |page| {
+            page.plain(&data.id).end();
+        })?;
+        if came_back.is_none() {
+            front.output.warn("the agent has not said yet which conversation it is at", None);
+        }
+        Ok(0)
+    }
+}
+
+fn request(front: &Front, found: &Resumable) -> Result<Request, Failure> {
+    let size = run::parse_size(&front.value(Key::Size, None))?;
+    let mut labels = BTreeMap::new();
+    labels.extend(found.from.as_ref().map(|id| ("resumes".to_owned(), id.to_string())));
+    Ok(Request {
+        argv: found.argv.iter().map(OsString::from).collect(),
+        env: launch::environment(),
+        cwd: found.cwd.clone(),
+        name: None,
+        labels,
+        size: found.had_terminal.then_some(size),
+        input: Input::Nothing,
+        terms: Terms::default(),
+    })
+}
+
+/// Where this command was called, with the variables that say where agents keep their files.
+fn here() -> Result<Place, Failure> {
+    let cwd = std::env::current_dir().map_err(|e| Failure::io("find", &"the working directory", &e))?;
+    let text = |value: OsString| value.into_string().ok();
+    let all = launch::environment().into_iter();
+    Ok(Place { cwd, variables: all.filter_map(|(key, value)| Some((text(key)?, text(value)?))).collect() })
+}
+
+fn in_use(found: &Resumable, pid: u32) -> Failure {
+    let agent = found.adapter.name();
+    let message = format!("process {pid} of {agent} is at conversation {}", found.conversation);
+    let failure = Failure::new(Code::ConversationInUse, message)
+        .hint("two that write to one conversation spoil it: end that one first, or --force");
+    match &found.from {
+        Some(id) => failure.about(id.as_str()),
+        None => failure,
+    }
+}
+
+fn survivors(found: &Resumable) -> Vec<String> {
+    found.survivors.iter().map(|one| format!("{} {}", one.process.pid, one.command)).collect()
+}
+
+/// What the agent itself mostly does not know.
+fn tell_left(front: &mut Front, found: &Resumable) {
+    for call in &found.unanswered {
+        front.output.warn(
+            &format!("nothing answered {call}: what it does may be done, half done or not begun"),
+            None,
+        );
+    }
+    for survivor in survivors(found) {
+        front.output.warn(&format!("still alive: {survivor}"), None);
+    }
+}
