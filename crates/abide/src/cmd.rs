@@ -40,7 +40,7 @@ use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, skill, version};
-use agent::{agents, hooks, result, resume};
+use agent::{agents, hook, hooks, result, resume};
 use drive::{batch, exec, keys, paste, prompt, resize, signal, type_text};
 use keep::{doctor, gc};
 use recorded::{diff, export, mark, marks, play, screenshot};
@@ -251,6 +251,7 @@ verbs! {
     "ls" ls Ls,
     "agents" agents Agents,
     "resume" resume Resume,
+    "hook" hook Hook,
     "inspect" inspect Inspect,
     "why" why Why,
     "result" result Declare,

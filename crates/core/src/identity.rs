@@ -310,6 +310,13 @@ fn same_by_ticks(want: &Identity, here: &Here, stat: Result<Stat, Doubt>) -> Res
 }
 
 impl Identity {
+    /// Whether both are of one process, whenever each was taken.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        let marks = |one: &Self| (one.machine, one.boot, one.pid_ns, one.pid, one.start_ticks, one.pidfs);
+        marks(self) == marks(other)
+    }
+
     /// No other process can ever be taken for this one.
     #[must_use]
     pub fn is_unmistakable(&self) -> bool {

@@ -3,6 +3,7 @@
 
 pub(crate) mod following;
 pub(crate) mod git;
+mod hook;
 pub mod hooks;
 mod resume;
 pub(crate) mod scribe;

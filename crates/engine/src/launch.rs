@@ -205,7 +205,7 @@ fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
     }
 }
 
-fn new_id() -> Result<SessionId, Failure> {
+pub(crate) fn new_id() -> Result<SessionId, Failure> {
     let bytes = clock::random_bytes::<64>().map_err(|e| Failure::io("draw", &"an ID", &e))?;
     SessionId::from_random(&bytes).ok_or_else(|| Failure::new(Code::Internal, "no ID could be drawn"))
 }

@@ -157,11 +157,18 @@ impl Sessions {
     /// # Errors
     /// If nothing could be launched; then nothing is left running.
     pub fn run(&mut self, request: Request) -> Result<Session, Failure> {
+        self.ensure_home()?;
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(""))?;
+        launch::launch(&self.truth, home, request)
+    }
+
+    /// The home, made if it was not there.
+    pub(crate) fn ensure_home(&mut self) -> Result<&Home, Failure> {
         let home = match self.home.take() {
             Some(home) => home,
             None => Home::ensure(&self.path)?,
         };
-        launch::launch(&self.truth, self.home.insert(home), request)
+        Ok(self.home.insert(home))
     }
 
     /// Waits for the end of sessions, for so many ms at most, and says how each stands then.

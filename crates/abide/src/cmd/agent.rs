@@ -1,6 +1,7 @@
 //! The verbs about agents and their work.
 
 pub(super) mod agents;
+pub(super) mod hook;
 pub(super) mod hooks;
 pub(super) mod result;
 pub(super) mod resume;

@@ -1,6 +1,7 @@
 //! Agents: found, followed, prompted. The agent is a stand-in that keeps its files as Claude Code keeps them.
 
 mod followed;
+mod hooked;
 mod listed;
 mod prompted;
 mod resumed;

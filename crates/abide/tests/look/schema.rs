@@ -62,6 +62,7 @@ const ASKED: &[&str] = &[
     "agents",
     "agents nobody",
     "resume nobody",
+    "hook nobody Stop",
     "prompt nobody hello",
     "prompt exited00 hello",
     "why --at -1s declared",

@@ -88,7 +88,7 @@ impl Scribe<'_> {
         let id = id.filter(|id| Some(id) != past);
         // A turn that began before the one on record was closed is another one, unless nobody named them.
         let same = open.is_some_and(|open| {
-            open.owner == Some(agent.process)
+            open.owner.is_some_and(|owner| owner.is(&agent.process))
                 && id.as_ref().is_none_or(|id| *id == open.turn || is_ours(&open.turn))
         });
         if same {

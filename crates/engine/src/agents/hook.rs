@@ -1,0 +1,179 @@
+//! What a hook tells: written down in the session that the agent runs in, or in one of its own if it was started
+//! elsewhere. Whose turn it is, is found by going up from the hook to the agent.
+
+use abide_agents::hooks::{Heard, What, hear};
+use abide_core::evidence::{Adopted, Attention, Body, Role, TurnClosed, TurnOpened, Wants};
+use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
+use abide_core::identity::Identity;
+
+use super::{git, is_kin_of, masked};
+use crate::truth::{Session, Truth};
+use crate::{Sessions, find, launch};
+
+/// So many processes stand between a hook and its agent at most.
+const LEVELS: usize = 12;
+/// What may stand between them: none of these is an agent.
+const BETWEEN: [&str; 15] = [
+    "sh", "bash", "dash", "zsh", "fish", "env", "npm", "npx", "node", "bun", "go", "cargo", "git", "setsid",
+    "abide",
+];
+
+impl Sessions {
+    /// Writes down what an agent told a hook of ours; gives the session, if there is anything to write down. `within` is
+    /// the session that the hook runs in.
+    ///
+    /// # Errors
+    /// If what was told makes no sense, or cannot be written.
+    pub fn heed_hook(
+        &mut self,
+        (agent, occasion): (&str, &str),
+        told: &[u8],
+        within: Option<&str>,
+    ) -> Result<Option<SessionId>, Failure> {
+        let heard = hear(agent, occasion, told).ok_or_else(|| {
+            Failure::new(Code::Usage, format!("{agent} tells nothing that is known with {occasion}"))
+                .hint("`abide hooks install` puts the right commands into an agent's settings")
+        })?;
+        let owner = owner(&self.truth, agent);
+        let inside = within.and_then(|id| self.find(id).ok()).filter(|one| one.verdict.status.is_active());
+        let session = match inside {
+            Some(session) => Some(session),
+            None => self.of_its_own(agent, &heard, owner)?,
+        };
+        let Some(session) = session else { return Ok(None) };
+        for body in facts(&session, agent, &heard, owner) {
+            self.add(&session, body)?;
+        }
+        Ok(Some(session.id))
+    }
+
+    /// The session of an agent that was started elsewhere: the one that is known, or a new one. What is over of the same
+    /// conversation is sealed first.
+    fn of_its_own(
+        &mut self,
+        agent: &str,
+        heard: &Heard,
+        owner: Option<Identity>,
+    ) -> Result<Option<Session>, Failure> {
+        // Tools come and go too often for this, and say nothing that a turn does not.
+        if matches!(heard.what, What::ToolBegan { .. } | What::ToolEnded { .. }) {
+            return Ok(None);
+        }
+        for session in self.list()? {
+            let adopted = session.evidence.beginning.adopted.as_ref().map(|told| &told.body);
+            let Some(adopted) = adopted.filter(|adopted| adopted.agent.as_deref() == Some(agent)) else {
+                continue;
+            };
+            if owner.is_some_and(|owner| owner.is(&adopted.program)) && session.verdict.status.is_active() {
+                return Ok(Some(session));
+            }
+            let turn = session.evidence.work.turn.as_ref();
+            let same = turn.is_some_and(|told| told.body.conversation.as_ref() == Some(&heard.conversation));
+            if same {
+                self.seal(&session.id)?;
+            }
+        }
+        // Without its process nothing could ever be told of it.
+        let Some(program) = owner.filter(|_| !matches!(heard.what, What::SessionEnded { .. })) else {
+            return Ok(None);
+        };
+        let id = launch::new_id()?;
+        let about = Adopted {
+            id: id.to_string(),
+            name: None,
+            program,
+            argv: self.truth.process(program.pid).map(|process| process.command).unwrap_or_default(),
+            cwd: heard.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default(),
+            agent: Some(agent.to_owned()),
+        };
+        self.adopt(&id, about).map(Some)
+    }
+
+    /// Makes a session of a process that was started elsewhere.
+    fn adopt(&mut self, id: &SessionId, about: Adopted) -> Result<Session, Failure> {
+        let home = self.ensure_home()?;
+        let dir = home.draft(id)?;
+        let failed = |e: std::io::Error| Failure::io("create session", id, &e).about(id.as_str());
+        let mut pen = dir.write(Role::Hook, Truth::new().now().boot).map_err(failed)?;
+        let now = Truth::new().now();
+        let published = pen.add(now.at, Body::Adopted(Box::new(about))).and_then(|()| home.publish(id));
+        if let Err(error) = published {
+            home.discard(id, &dir);
+            return Err(failed(error));
+        }
+        Ok(self.truth.of(self.home().ok_or_else(|| find::nothing(id.as_str()))?, id))
+    }
+
+    fn add(&self, session: &Session, body: Body) -> Result<(), Failure> {
+        let id = &session.id;
+        let failed = |e: std::io::Error| Failure::io("write to session", id, &e).about(id.as_str());
+        let home = self.home().ok_or_else(|| find::nothing(id.as_str()))?;
+        let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
+        let mut pen = dir.write(Role::Hook, self.truth.now().boot).map_err(failed)?;
+        pen.add(self.truth.now().at, body).map_err(failed)
+    }
+}
+
+/// The agent that a hook was run by: the first of this kind above us, behind nothing but what may stand in between.
+fn owner(truth: &Truth, agent: &str) -> Option<Identity> {
+    for above in truth.ancestors(std::process::id()).into_iter().take(LEVELS) {
+        if above.pid <= 1 {
+            return None;
+        }
+        if is_kin_of(truth, &above, agent) {
+            return truth.identify(above.pid).ok();
+        }
+        let name = above.name.trim_start_matches('-');
+        if !BETWEEN.contains(&name) {
+            return None;
+        }
+    }
+    None
+}
+
+/// What is to be written down, where that is news.
+fn facts(session: &Session, agent: &str, heard: &Heard, owner: Option<Identity>) -> Vec<Body> {
+    let work = &session.evidence.work;
+    let open = work.turn.as_ref().filter(|_| !work.turn_closed);
+    let closed = |reason: &str| {
+        let turn = open.map(|told| told.body.turn.clone());
+        turn.map(|turn| Body::TurnClosed(TurnClosed { turn, reason: reason.to_owned() }))
+    };
+    let wanted = work.attention.as_ref().is_some_and(|told| told.body.wants != Wants::None);
+    let answered = wanted.then_some(Body::Attention(Attention { wants: Wants::None, text: None }));
+    let body = match &heard.what {
+        What::SessionBegan => None,
+        What::TurnOpened { id } => {
+            let cwd = heard.cwd.clone().unwrap_or_default();
+            let stand = git::stand(&cwd);
+            let number = work.turn.as_ref().map_or(0, |told| told.order) + 1;
+            let turn = id.clone().unwrap_or_else(|| format!("hook-{number}"));
+            // Its scribe may have seen it first.
+            let same = |told: &TurnOpened| {
+                told.turn == turn && told.owner.zip(owner).is_some_and(|(one, other)| one.is(&other))
+            };
+            let known = open.is_some_and(|told| same(&told.body));
+            let opened = TurnOpened {
+                turn,
+                agent: Some(agent.to_owned()),
+                conversation: Some(heard.conversation.clone()),
+                owner,
+                cwd: cwd.display().to_string(),
+                branch: stand.branch,
+                head: stand.head,
+            };
+            (!known).then(|| Body::TurnOpened(Box::new(opened)))
+        }
+        What::TurnClosed { how, reason } => closed(reason.as_deref().unwrap_or(how.name())),
+        What::SessionEnded { reason } => {
+            closed(&format!("its agent ended: {}", reason.as_deref().unwrap_or("it did not say why")))
+        }
+        What::ToolBegan { .. } => None,
+        What::ToolEnded { .. } => answered,
+        What::Attention { wants, text } => {
+            open.map(|_| Body::Attention(Attention { wants: *wants, text: text.as_deref().map(masked) }))
+        }
+    };
+    body.into_iter().collect()
+}
