@@ -3,6 +3,7 @@
 //! one key, `press` the other way round.
 
 pub mod detach;
+pub mod half;
 pub mod press;
 pub mod shell;
 

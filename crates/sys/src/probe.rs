@@ -50,6 +50,27 @@ pub struct InFront {
     pub sleeps: bool,
     /// Where in the kernel it sleeps; empty if that is not told.
     pub place: String,
+    /// It is over, and nobody has reaped it.
+    pub is_zombie: bool,
+    /// It lets the signals of its children wait.
+    pub holds_signals: bool,
+    /// How it sleeps, if we may know that.
+    pub sleep: Option<Sleep>,
+}
+
+/// How a process sleeps: the same code of a process that waits for the same thing sleeps in the same way each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sleep {
+    /// When the process began, in ticks since boot.
+    pub born: u64,
+    /// Where its stack begins: another place for each image that it runs.
+    pub top: u64,
+    /// The number of the system call that it is in.
+    pub call: u64,
+    /// The third argument of that: of a read, how much it wants.
+    pub wants: u64,
+    /// How much of its stack is in use.
+    pub depth: u64,
 }
 
 /// What can be read of a process that is ours, beside its arguments.

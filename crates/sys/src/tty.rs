@@ -3,7 +3,9 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::termios::{LocalModes, OptionalActions, OutputModes, Termios, isatty, tcgetattr, tcsetattr};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, OutputModes, Termios, isatty, tcgetattr, tcsetattr,
+};
 
 /// A terminal in raw mode until this is dropped.
 #[derive(Debug)]
@@ -83,6 +85,13 @@ pub fn hides_input(terminal: impl AsFd) -> bool {
 #[must_use]
 pub fn reads_lines(number: u32) -> bool {
     modes(number).is_some_and(|modes| modes.local_modes.contains(LocalModes::ICANON))
+}
+
+/// Whether this terminal, named by its number, gives a line feed where Enter was pressed: no line editor of readline's
+/// kind has it so. False where that cannot be told.
+#[must_use]
+pub fn takes_returns(number: u32) -> bool {
+    modes(number).is_some_and(|modes| modes.input_modes.contains(InputModes::ICRNL))
 }
 
 /// Whether this terminal, named by its number, puts a carriage return before each line feed. True where that cannot be

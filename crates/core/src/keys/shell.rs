@@ -3,7 +3,7 @@
 
 mod script;
 
-pub use script::{files, keys};
+pub use script::{Case, Step, files, keys};
 
 /// A shell that `exec` knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,21 @@ pub enum Prompt {
     Waits,
     /// It may do so soon.
     Busy,
+}
+
+/// How a shell in front waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting<'a> {
+    /// Its terminal gives it whole lines.
+    pub whole_lines: bool,
+    /// Its terminal gives a line feed where Enter was pressed.
+    pub takes_returns: bool,
+    /// It lets the signals of its children wait.
+    pub holds_signals: bool,
+    /// Where in the kernel it sleeps, if it does; empty if that is not told.
+    pub sleeps_in: Option<&'a str>,
+    /// How much it wants to read, if that is told.
+    pub wants: Option<u64>,
 }
 
 impl Shell {
@@ -107,15 +122,24 @@ impl Shell {
         }
     }
 
-    /// Whether it waits for a line, if it is alone in front: by its terminal, which gives it whole lines or single keys,
-    /// and by where in the kernel it sleeps, if it does.
+    /// Whether it waits for a line, if it is the one in front: by its terminal, which gives it whole lines or single keys,
+    /// and by how it sleeps. What its own `read` waits for is no line where that can be told.
     #[must_use]
-    pub fn prompt(self, whole_lines: bool, sleeps_in: Option<&str>) -> Prompt {
-        let reads = sleeps_in.is_some_and(|place| {
+    pub fn prompt(self, waiting: Waiting<'_>) -> Prompt {
+        let reads = waiting.sleeps_in.is_some_and(|place| {
             let known = ["wait_woken", "n_tty_read", "poll", "select", "tty_read"];
             place.is_empty() || known.iter().any(|known| place.contains(known))
         });
-        if reads && whole_lines != self.edits_lines() { Prompt::Waits } else { Prompt::Busy }
+        let lines = waiting.whole_lines != self.edits_lines();
+        let own = match self {
+            // Their editors tell Enter from a line feed, `read -n` does not.
+            Self::Bash | Self::Fish => !waiting.takes_returns,
+            // `read` and `vared` keep the signals of children waiting.
+            Self::Zsh => !waiting.holds_signals,
+            // `read` takes byte by byte.
+            Self::Dash => waiting.wants != Some(1),
+        };
+        if reads && lines && own { Prompt::Waits } else { Prompt::Busy }
     }
 }
 
@@ -158,16 +182,28 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_known_by_the_terminal_and_by_where_the_shell_sleeps() {
-        assert_eq!(Shell::Bash.prompt(false, Some("poll_schedule_timeout.constprop.0")), Prompt::Waits);
-        assert_eq!(Shell::Zsh.prompt(false, Some("")), Prompt::Waits, "not told");
-        assert_eq!(
-            Shell::Bash.prompt(true, Some("wait_woken")),
-            Prompt::Busy,
-            "`read` waits, not the editor"
-        );
-        assert_eq!(Shell::Dash.prompt(true, Some("wait_woken")), Prompt::Waits);
-        assert_eq!(Shell::Fish.prompt(false, Some("do_wait")), Prompt::Busy);
-        assert_eq!(Shell::Fish.prompt(false, None), Prompt::Busy, "it works");
+    fn a_prompt_is_known_by_the_terminal_and_by_how_the_shell_sleeps() {
+        let editor = Waiting {
+            whole_lines: false,
+            takes_returns: false,
+            holds_signals: false,
+            sleeps_in: Some("poll_schedule_timeout.constprop.0"),
+            wants: None,
+        };
+        let lines = Waiting { whole_lines: true, takes_returns: true, ..editor };
+        assert_eq!(Shell::Bash.prompt(editor), Prompt::Waits);
+        assert_eq!(Shell::Zsh.prompt(Waiting { sleeps_in: Some(""), ..editor }), Prompt::Waits, "not told");
+        assert_eq!(Shell::Zsh.prompt(Waiting { takes_returns: true, ..editor }), Prompt::Waits);
+        assert_eq!(Shell::Dash.prompt(Waiting { wants: Some(8192), ..lines }), Prompt::Waits);
+        for (shell, waiting) in [
+            (Shell::Bash, lines),
+            (Shell::Bash, Waiting { takes_returns: true, ..editor }),
+            (Shell::Zsh, Waiting { holds_signals: true, ..editor }),
+            (Shell::Dash, Waiting { wants: Some(1), ..lines }),
+        ] {
+            assert_eq!(shell.prompt(waiting), Prompt::Busy, "its own `read` waits: {waiting:?}");
+        }
+        assert_eq!(Shell::Fish.prompt(Waiting { sleeps_in: Some("do_wait"), ..editor }), Prompt::Busy);
+        assert_eq!(Shell::Fish.prompt(Waiting { sleeps_in: None, ..editor }), Prompt::Busy, "it works");
     }
 }

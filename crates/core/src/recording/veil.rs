@@ -38,6 +38,8 @@ pub struct Tag {
 pub enum Phase {
     /// What follows is the echo of what is typed now, up to the sequence that says that the line runs.
     Begin,
+    /// More of it is typed.
+    More,
     /// It will not come: what was kept back is shown.
     Cancel,
 }
@@ -60,7 +62,7 @@ impl Tag {
     pub fn keys(&self) -> Vec<u8> {
         match self.phase {
             Phase::Begin => format!("{}\r", self.line).into_bytes(),
-            Phase::Cancel => Vec::new(),
+            Phase::More | Phase::Cancel => Vec::new(),
         }
     }
 }
@@ -161,7 +163,7 @@ impl Veil {
                 *self = Self { stage: Stage::Awaiting, nonce, line, since, owed, ..Self::default() };
             }
             Phase::Cancel if self.stage == Stage::Awaiting && self.nonce == tag.nonce => self.lift(),
-            Phase::Cancel => {}
+            Phase::More | Phase::Cancel => {}
         }
     }
 

@@ -70,6 +70,23 @@ impl<'a> View<'a> {
         self.rows.get(usize::from(row)).map_or_else(String::new, Row::text)
     }
 
+    /// What stands before the cursor in its row, with blanks up to it.
+    #[must_use]
+    pub fn before_cursor(&self) -> String {
+        let CursorView { row, col, .. } = self.cursor;
+        let (mut text, mut column) = (String::new(), 0);
+        for cell in self.cells(row) {
+            if column >= col {
+                break;
+            }
+            text.push(cell.ch);
+            text.push_str(cell.marks);
+            column += u16::from(cell.width);
+        }
+        text.extend((column..col).map(|_| ' '));
+        text
+    }
+
     /// A row's text as a part of its line: with the blanks at its end if the line goes on in the next row.
     #[must_use]
     pub fn row_part(&self, row: u16) -> String {

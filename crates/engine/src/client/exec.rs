@@ -1,22 +1,28 @@
 //! Exec: a line is run in the session's own shell, and what it wrote and how it ended are read back from the recording.
 //! The shell must wait at its prompt; what makes it run the line is tagged in the recording, and nobody sees it.
 
+mod listening;
+mod prompt;
+
 use std::io;
 use std::os::fd::AsFd;
 
 use abide_core::failure::{Code, Failure};
+use abide_core::keys::half::is_alike;
 use abide_core::keys::press::{self, Press};
-use abide_core::keys::shell::{self, Keys, Prompt, Shell};
-use abide_core::recording::Kind;
-use abide_core::recording::veil::{Phase, Stage, Tag, Unveiled, Veil};
+use abide_core::keys::shell::{self, Case, Keys};
+use abide_core::recording::veil::{Phase, Stage, Tag};
+use abide_core::screen::Screen;
 use abide_core::status::Column;
 use abide_core::verdict::program_of;
 use abide_core::wire::{LONGEST, ToClient};
 use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, tty};
 
+use self::listening::{Listening, without_prompt, without_returns};
+use self::prompt::{AtPrompt, SHELL_MS};
 use super::drive::Driver;
-use crate::recording::{Found, Reader};
+use crate::recording::Reader;
 use crate::store::SessionDir;
 
 /// Since which version of the messages hosts know of it.
@@ -25,11 +31,12 @@ const SINCE: u8 = 3;
 const ANSWER_MS: u64 = 2_000;
 /// How long the shell may take to begin.
 const BEGIN_MS: u64 = 3_000;
-/// How long a shell that is not at its prompt is given to come there, and how often it is looked at.
-const SHELL_MS: u64 = 3_000;
-/// The same where something else is in front that its prompt may have started.
-const OTHER_MS: u64 = 250;
-const LOOK_MS: u64 = 5;
+/// How long one that has opened what says so may still take.
+const LATE_MS: u64 = 500;
+/// How soon a shell is looked at again at which somebody has just typed.
+const AGAIN_MS: u64 = 5;
+/// How long a line editor may take to show that it did something.
+const SIGN_MS: u64 = 400;
 /// How often the recording is read although nobody said that there is more.
 const RESCAN_MS: u64 = 250;
 const CTRL_C: u8 = 0x03;
@@ -50,24 +57,26 @@ pub struct Unfinished {
     pub output: Vec<u8>,
 }
 
+/// One line that is to run.
+struct Run<'a> {
+    at: &'a AtPrompt,
+    path: &'a str,
+    nonce: &'a str,
+    line: &'a str,
+    dir: &'a SessionDir,
+    deadline: Option<u64>,
+}
+
+impl Run<'_> {
+    fn tag(&self, phase: Phase) -> Vec<u8> {
+        Tag { phase, nonce: self.nonce.to_owned(), line: self.line.to_owned() }.to_bytes()
+    }
+}
+
 impl From<Failure> for Unfinished {
     fn from(failure: Failure) -> Self {
         Self { failure, output: Vec::new() }
     }
-}
-
-/// What the recording says of one line.
-struct Listening {
-    reader: Reader,
-    nonce: String,
-    veil: Veil,
-    output: Vec<u8>,
-    begun: bool,
-    code: Option<u8>,
-    /// Something of the output is not on record.
-    cut: bool,
-    /// Somebody pressed Ctrl-C meanwhile.
-    broken: bool,
 }
 
 impl Driver<'_> {
@@ -78,19 +87,27 @@ impl Driver<'_> {
     pub fn exec(&mut self, line: &str, timeout_ms: Option<u64>) -> Result<Executed, Unfinished> {
         let deadline = timeout_ms.map(|ms| clock::now().boot.saturating_add(ms));
         self.admits_exec(line)?;
-        // What had begun by now, and a shell that waits at its prompt afterwards: that is over.
-        let (_, seen) = self.look()?;
-        let shell = self.await_shell()?;
-        let nonce = nonce().map_err(|e| self.failed(&e))?;
-        let (dir, path) = self.exec_path(&nonce)?;
-        let files = shell::files(shell, &path, &nonce, line);
-        dir.add_exec(&nonce, &files).map_err(|e| self.failed(&e))?;
-        let done = self.run_line((shell, &path, seen), (&nonce, line), &dir, deadline);
-        let goes_on = done.as_ref().is_err_and(|unfinished| unfinished.failure.code == Code::TimedOut);
-        if !goes_on {
-            dir.remove_exec(&nonce);
+        let began = clock::now().boot;
+        loop {
+            // What had begun by now, and a shell that waits at its prompt afterwards: that is over.
+            let (_, seen) = self.look()?;
+            let at = self.await_shell()?;
+            let nonce = nonce().map_err(|e| self.failed(&e))?;
+            let (dir, path) = self.exec_path(&nonce)?;
+            let files = shell::files(at.shell, &path, &nonce, line);
+            dir.add_exec(&nonce, &files).map_err(|e| self.failed(&e))?;
+            let run = Run { at: &at, path: &path, nonce: &nonce, line, dir: &dir, deadline };
+            let done = self.run_line(&run, seen);
+            let why = done.as_ref().err().map(|unfinished| unfinished.failure.code);
+            if why != Some(Code::TimedOut) {
+                dir.remove_exec(&nonce);
+            }
+            // Somebody else was first, or has just typed.
+            if why != Some(Code::Busy) || clock::now().boot >= began.saturating_add(SHELL_MS) {
+                return done;
+            }
+            let _ = poll::readable(&[], Some(AGAIN_MS));
         }
-        done
     }
 
     fn admits_exec(&self, line: &str) -> Result<(), Failure> {
@@ -129,86 +146,79 @@ impl Driver<'_> {
         Ok((dir, text.to_owned()))
     }
 
-    /// The shell that waits for a line, once it does.
-    fn await_shell(&self) -> Result<Shell, Failure> {
-        let program = program_of(&self.session().evidence).map(|program| program.pid);
-        let program = program.ok_or_else(|| self.no_shell("nobody can tell what runs there"))?;
-        let began = clock::now().boot;
-        loop {
-            let patience = match self.look_for_shell(program) {
-                Ok(shell) => return Ok(shell),
-                Err((patience, _)) if clock::now().boot < began.saturating_add(patience) => patience,
-                Err((_, failure)) => return Err(failure),
-            };
-            debug_assert!(patience > 0, "it ends");
-            let _ = poll::readable(&[], Some(LOOK_MS));
-        }
-    }
-
-    /// The shell that waits; else how long it may be worth waiting for one, and why there is none.
-    fn look_for_shell(&self, program: u32) -> Result<Shell, (u64, Failure)> {
-        let front = self.truth().foreground(program);
-        let alone = front.len() == 1;
-        let Some(leader) = front.into_iter().find(|one| one.leads) else {
-            return Err((OTHER_MS, self.no_shell("nobody can tell what runs there")));
-        };
-        let what = leader.process.command.join(" ");
-        let what = if what.is_empty() { leader.process.name.clone() } else { what };
-        let Some(shell) = Shell::of(&leader.image, &leader.process.command) else {
-            // A prompt may start programs of its own.
-            let first = self.truth().process(program);
-            let below = first.is_some_and(|first| {
-                leader.process.pid != program && Shell::of(&first.name, &first.command).is_some()
-            });
-            let patience = if below { OTHER_MS } else { 0 };
-            return Err((patience, self.no_shell(&format!("`{what}` runs there"))));
-        };
-        let whole_lines = self.truth().terminal(leader.process.pid).is_some_and(tty::reads_lines);
-        match shell.prompt(whole_lines, leader.sleeps.then_some(leader.place.as_str())) {
-            Prompt::Waits if alone => Ok(shell),
-            Prompt::Waits | Prompt::Busy => {
-                Err((SHELL_MS, self.no_shell(&format!("`{what}` is a shell, and does not wait for a line"))))
+    fn run_line(&mut self, run: &Run<'_>, seen: u64) -> Result<Executed, Unfinished> {
+        let (screen, position) = self.look()?;
+        let steps = shell::keys(run.at.shell, run.path, run.nonce);
+        let recording = run.dir.recording().map_err(|e| self.failed(&e))?;
+        let from = recording.length().map_err(|e| self.failed(&e))?;
+        let mut listening = Listening::new(Reader::new(recording, from), run.nonce);
+        let mut phase = Phase::Begin;
+        for step in &steps {
+            if let Case::Shown(sign, wanted) = &step.case {
+                let until = clock::now().boot.saturating_add(SIGN_MS);
+                let shown =
+                    self.listen(&mut listening, (Some(until), ""), |it| it.begun || it.shows(&screen, sign))?;
+                if shown != *wanted || listening.begun {
+                    continue;
+                }
+            }
+            let bytes = self.bytes(&step.keys, &screen)?;
+            self.check_lines(&bytes)?;
+            self.type_tagged(seen, run.tag(phase), bytes)?;
+            phase = Phase::More;
+            if step.keys.last() == Some(&Keys::Press("enter")) {
+                break;
             }
         }
+        if !self.begins(&mut listening, run)? {
+            let _ = self.cancel(run);
+            return Err(self.no_shell("what reads its terminal did not run the line").into());
+        }
+        let prompt = screen.live().before_cursor();
+        let ended = self.listen(&mut listening, (run.deadline, &prompt), |it| it.code.is_some());
+        let done = self.executed(&listening, position, ended);
+        if done.is_ok() && !listening.typed {
+            self.learn_footing(run.at);
+        }
+        done
     }
 
-    fn run_line(
-        &mut self,
-        (shell, path, seen): (Shell, &str, u64),
-        (nonce, line): (&str, &str),
-        dir: &SessionDir,
-        deadline: Option<u64>,
-    ) -> Result<Executed, Unfinished> {
-        let (screen, position) = self.look()?;
+    /// What these keys are in this terminal now.
+    fn bytes(&self, keys: &[Keys], screen: &Screen) -> Result<Vec<u8>, Failure> {
         let (modes, size) = (screen.input_modes(), screen.size());
         let mut bytes = Vec::new();
-        for keys in shell::keys(shell, path) {
-            match keys {
+        for key in keys {
+            match key {
                 Keys::Press(name) => {
                     let key = Press::parse(name).and_then(|key| key.bytes(&modes, size));
                     bytes.extend(key.map_err(|why| self.no_shell(why.says()))?);
                 }
-                Keys::Type(text) => bytes.extend(press::text(&text, &modes)),
+                Keys::Type(text) => bytes.extend(press::text(text, &modes)),
                 Keys::Paste(text) => bytes.extend(press::paste(text.as_bytes(), &modes)),
             }
         }
-        self.check_lines(&bytes)?;
-        let recording = dir.recording().map_err(|e| self.failed(&e))?;
-        let from = recording.length().map_err(|e| self.failed(&e))?;
-        let mut listening = Listening::new(Reader::new(recording, from), nonce);
-        let tag = |phase| Tag { phase, nonce: nonce.to_owned(), line: line.to_owned() }.to_bytes();
-        let seen = if shell.edits_lines() { seen } else { 0 };
-        self.type_tagged(seen, tag(Phase::Begin), bytes)?;
-        let began =
-            self.listen(&mut listening, Some(clock::now().boot.saturating_add(BEGIN_MS)), |it| it.begun);
-        if began? {
-            let ended = self.listen(&mut listening, deadline, |it| it.code.is_some());
-            return self.executed(listening, position, ended);
+        Ok(bytes)
+    }
+
+    /// Whether the line begins to run. If not, it never will: it runs only if what says so was read before.
+    fn begins(&mut self, listening: &mut Listening, run: &Run<'_>) -> Result<bool, Unfinished> {
+        let until = clock::now().boot.saturating_add(BEGIN_MS);
+        if self.listen(listening, (Some(until), ""), |it| it.begun)? {
+            return Ok(true);
         }
-        // Read no more: whenever the shell gets to it, it finds nothing.
-        dir.remove_exec(nonce);
-        let _ = self.type_tagged(0, tag(Phase::Cancel), vec![CTRL_C]);
-        Err(self.no_shell("what reads its terminal did not run the line").into())
+        run.dir.withdraw_exec(run.nonce);
+        let until = clock::now().boot.saturating_add(LATE_MS);
+        let begun = self.listen(listening, (Some(until), ""), |it| it.begun)?;
+        if !begun {
+            run.dir.remove_exec(run.nonce);
+        }
+        Ok(begun)
+    }
+
+    /// Shows what was kept back, and has a shell that waits for more forget what was typed.
+    fn cancel(&mut self, run: &Run<'_>) -> Result<(), Failure> {
+        let waits = self.await_shell().is_ok();
+        self.type_tagged(0, run.tag(Phase::Cancel), if waits { vec![CTRL_C] } else { Vec::new() })
     }
 
     /// Types under a tag, and returns once that is done.
@@ -229,7 +239,10 @@ impl Driver<'_> {
                 | ToClient::Ended => None,
             };
             match self.client_mut().hear_until(deadline, &mut refused) {
-                Ok(Some(Some(refusal))) => return Err(self.refused(refusal)),
+                Ok(Some(Some(refusal))) => {
+                    self.client_mut().give_up();
+                    return Err(self.refused(refusal));
+                }
                 Ok(Some(None)) => {}
                 Ok(None) => {
                     self.client_mut().give_up();
@@ -241,11 +254,12 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Reads what comes until it is enough, and says whether it was in time.
+    /// Reads what comes until it is enough, and says whether it was in time. A line that runs is over, too, if its shell
+    /// is at its prompt again, as it was before.
     fn listen(
         &mut self,
         listening: &mut Listening,
-        deadline: Option<u64>,
+        (deadline, prompt): (Option<u64>, &str),
         enough: impl Fn(&Listening) -> bool,
     ) -> Result<bool, Unfinished> {
         let mut quiet = 0;
@@ -261,11 +275,11 @@ impl Driver<'_> {
                 return Err(Unfinished { failure, output: self.written(listening) });
             }
             quiet = if listening.reader.offset() == before { quiet + 1 } else { 0 };
-            if listening.broken && quiet > 1 && self.is_at_prompt() {
-                let output = self.written(listening);
-                let failure =
-                    self.refusal(Code::Interrupted, "the line was broken off by Ctrl-C", "run it again");
-                return Err(Unfinished { failure, output });
+            if listening.begun && quiet > 1 && self.is_broken_off(listening.broken, prompt)? {
+                let how = if listening.broken { "by Ctrl-C" } else { "as by Ctrl-C: a command of it was" };
+                let why = format!("the line was broken off {how}");
+                let failure = self.refusal(Code::Interrupted, &why, "run it again");
+                return Err(Unfinished { failure, output: without_prompt(self.written(listening)) });
             }
             let left = deadline.map(|at| at.saturating_sub(clock::now().boot));
             if left == Some(0) {
@@ -282,19 +296,23 @@ impl Driver<'_> {
         }
     }
 
-    fn is_at_prompt(&self) -> bool {
-        let program = program_of(&self.session().evidence).map(|program| program.pid);
-        program.is_some_and(|program| self.look_for_shell(program).is_ok())
+    /// Whether the line is over although nobody said so: its shell waits at a prompt like the one before.
+    fn is_broken_off(&mut self, by_key: bool, prompt: &str) -> Result<bool, Failure> {
+        if !self.is_at_prompt() {
+            return Ok(false);
+        }
+        let (screen, _) = self.look()?;
+        Ok(by_key || is_alike(&screen.live().before_cursor(), prompt))
     }
 
     fn executed(
         &self,
-        listening: Listening,
+        listening: &Listening,
         position: u64,
         ended: Result<bool, Unfinished>,
     ) -> Result<Executed, Unfinished> {
         ended?;
-        let output = self.written(&listening);
+        let output = self.written(listening);
         match listening.code {
             Some(_) if listening.cut => {
                 let failure =
@@ -373,74 +391,6 @@ impl Driver<'_> {
     }
 }
 
-impl Listening {
-    fn new(reader: Reader, nonce: &str) -> Self {
-        Self {
-            reader,
-            nonce: nonce.to_owned(),
-            veil: Veil::default(),
-            output: Vec::new(),
-            begun: false,
-            code: None,
-            cut: false,
-            broken: false,
-        }
-    }
-
-    /// Takes in what was recorded since.
-    fn read(&mut self) -> io::Result<()> {
-        let Self { reader, nonce, veil, output, begun, code, cut, broken } = self;
-        let mut take = |found: Found<'_>| {
-            let Found::Entry(entry) = found else { return };
-            match entry.kind {
-                Kind::Exec => {
-                    if let Some(tag) = Tag::of(entry.payload).filter(|tag| tag.nonce == *nonce) {
-                        veil.tag(&tag, entry.time);
-                    }
-                }
-                Kind::Output => veil.pass(entry.position, entry.payload, &mut |unveiled| match unveiled {
-                    Unveiled::Own { bytes, .. } => output.extend_from_slice(&bytes),
-                    Unveiled::Begun => *begun = true,
-                    Unveiled::Ended(ended) => *code = Some(ended),
-                    Unveiled::Shown { .. } => {}
-                }),
-                Kind::Cut => *cut |= *begun && code.is_none(),
-                Kind::Input => *broken |= *begun && entry.payload.get(16..).is_some_and(has_ctrl_c),
-                Kind::Start | Kind::Errors | Kind::Hidden | Kind::Answer | Kind::Resize | Kind::Mark => {}
-            }
-        };
-        while reader.advance(&mut take)? {}
-        Ok(())
-    }
-}
-
-fn has_ctrl_c(typed: &[u8]) -> bool {
-    const KITTY: &[u8] = b"\x1b[99;5u";
-    typed.contains(&CTRL_C) || typed.windows(KITTY.len()).any(|keys| keys == KITTY)
-}
-
-/// Takes out the one carriage return that the terminal put before each line feed.
-fn without_returns(output: &[u8]) -> Vec<u8> {
-    let mut kept = Vec::with_capacity(output.len());
-    for (at, &byte) in output.iter().enumerate() {
-        if byte == b'\r' && output.get(at + 1) == Some(&b'\n') {
-            continue;
-        }
-        kept.push(byte);
-    }
-    kept
-}
-
 fn nonce() -> io::Result<String> {
     Ok(clock::random_bytes::<10>()?.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_the_terminal_added_is_taken_out() {
-        assert_eq!(without_returns(b"a\r\nb\r\r\n\rc\r"), b"a\nb\r\n\rc\r");
-    }
 }

@@ -61,6 +61,8 @@ pub(super) struct Clients {
     driver: Option<usize>,
     /// Who alone types for now, and until when at most.
     holder: Option<(usize, u64)>,
+    /// Whose `exec` is typed and has not begun to run, and until when at most others wait for that.
+    awaited: Option<(usize, u64)>,
     /// The size of the program's terminal, as far as it was told.
     size: Option<Size>,
 }
@@ -117,7 +119,7 @@ struct Attached {
 
 impl Clients {
     pub(super) const fn new(generation: u32) -> Self {
-        Self { generation, all: Vec::new(), next: 0, driver: None, holder: None, size: None }
+        Self { generation, all: Vec::new(), next: 0, driver: None, holder: None, awaited: None, size: None }
     }
 
     pub(super) fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
@@ -132,7 +134,8 @@ impl Clients {
     /// When to pass on what waits for one who holds the keyboard and is silent.
     pub(super) fn wake_at(&self) -> Option<u64> {
         let waits = self.all.iter().any(|client| !client.typing.is_empty());
-        self.holder.filter(|_| waits).map(|(_, until)| until)
+        let until = |who: Option<(usize, u64)>| who.filter(|_| waits).map(|(_, until)| until);
+        until(self.holder).max(until(self.awaited))
     }
 
     /// Lets in who waits.
@@ -204,13 +207,15 @@ impl Clients {
     fn pass_on(&mut self, wishes: &mut Vec<Wish>, now: u64) {
         let there = |number: usize| self.all.iter().any(|client| client.number == number && !client.gone);
         self.holder = self.holder.filter(|(number, until)| *until > now && there(*number));
+        self.awaited = self.awaited.filter(|(number, until)| *until > now && there(*number));
         let mut room = A_TURN;
         let mut again = true;
         while std::mem::take(&mut again) {
             for client in &mut self.all {
                 let number = client.number;
+                let others = |who: Option<(usize, u64)>| who.is_some_and(|(who, _)| who != number);
                 while let Some(next) =
-                    client.typing.front().filter(|_| self.holder.is_none_or(|(held_by, _)| held_by == number))
+                    client.typing.front().filter(|_| !others(self.holder) && !others(self.awaited))
                 {
                     if room == 0 {
                         return;
@@ -232,6 +237,7 @@ impl Clients {
                         Some(Typing::Input { seq, bytes }) => client.type_in(seq, bytes, turn),
                         Some(Typing::Exec { seen, tagged }) => {
                             let tagged = Tagged { client: client.id, ..tagged };
+                            self.awaited = Some((number, now.saturating_add(HOLD_MS)));
                             turn.wishes.push(Wish::Exec { client: number, seen, tagged });
                         }
                         Some(Typing::Hold | Typing::Release) | None => {}
@@ -305,6 +311,7 @@ impl Clients {
 
     /// Says that this is not done.
     pub(super) fn refuse(&mut self, number: usize, refusal: Failure) {
+        self.awaited = self.awaited.filter(|(awaited, _)| *awaited != number);
         if let Some(client) = self.all.iter_mut().find(|client| client.number == number) {
             client.send(&ToClient::Refused(refusal));
         }
@@ -312,6 +319,7 @@ impl Clients {
 
     /// A line runs, or is over: those who are not attached may have asked for it.
     pub(super) fn executed(&mut self, nonce: &str, over: bool) {
+        self.awaited = None;
         for client in self.all.iter_mut().filter(|client| client.attached.is_none()) {
             client.send(&ToClient::Exec { over, nonce: nonce.to_owned() });
         }

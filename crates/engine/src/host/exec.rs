@@ -7,6 +7,7 @@ use abide_core::wire::{Tagged, ToGuard};
 use abide_sys::clock;
 
 use super::Host;
+use super::follow::NotNow;
 
 impl Host {
     /// Has a line run in the shell, one at a time.
@@ -20,12 +21,29 @@ impl Host {
             // Should the guard have died over it, the next one is not to type it.
             self.line.forget(tagged.client);
         }
-        match self.follow.admits(&tag, seen, clock::now().boot) {
-            true => self.line.tell(&ToGuard::Exec(tagged)),
-            false => {
-                let busy = Failure::new(Code::Busy, "another exec is in the middle");
-                self.clients.refuse(client, busy.hint("try again when it is over"));
-            }
+        // What was typed and is not confirmed may not be in the terminal yet.
+        let waits = tag.phase == Phase::Begin && !self.line.owed().is_empty();
+        let admitted =
+            if waits { Err(NotNow::Typed) } else { self.follow.admits(&tag, seen, clock::now().boot) };
+        match admitted {
+            Ok(()) => self.line.tell(&ToGuard::Exec(tagged)),
+            Err(why) => self.clients.refuse(client, refusal(&why)),
         }
+    }
+}
+
+fn refusal(why: &NotNow) -> Failure {
+    let no_shell = |what: &str| Failure::new(Code::NoShell, format!("no shell waits at its prompt: {what}"));
+    match why {
+        NotNow::Other => {
+            Failure::new(Code::Busy, "another exec is in the middle").hint("try again when it is over")
+        }
+        NotNow::Typed => {
+            Failure::new(Code::Busy, "somebody is just typing there").hint("try again when that is done")
+        }
+        NotNow::HalfTyped => no_shell("a line stands there half typed")
+            .hint("press Enter or Ctrl-C there: `abide keys ID Ctrl-C`"),
+        NotNow::NoPrompt => no_shell("it waits for more of a command, or for an answer")
+            .hint("press Ctrl-C there: `abide keys ID Ctrl-C`"),
     }
 }

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
+use abide_core::keys::half::{HalfTyped, is_alike, is_no_prompt};
 use abide_core::passage::{Passage, Passed};
 use abide_core::recording::veil::{Phase, Stage, Tag};
-use abide_core::recording::{Entry, Kind, closing};
+use abide_core::recording::{Entry, Kind, closing, typed};
 use abide_core::screen::{Screen, Size, Told};
 use abide_core::wire::CLIENTS;
 use abide_sys::disk;
@@ -33,6 +34,8 @@ pub(super) struct Follow {
 
 /// How long the guard may take to put a tag on record.
 const TAG_MS: u64 = 2_000;
+/// What was typed so long ago was read, whether anything was shown for it or not.
+const READ_MS: u64 = 300;
 
 /// What is new for clients, in its order.
 pub(super) enum News {
@@ -61,6 +64,29 @@ struct Mind {
     passage: Passage,
     /// Where the line of the last `exec` ran.
     ran: u64,
+    prompt: Prompt,
+}
+
+/// What is known of the prompt that a shell may show.
+#[derive(Default)]
+struct Prompt {
+    half: HalfTyped,
+    /// Where and when somebody typed last, in ms of boot time; none if nobody did since an `exec`, or since the start.
+    typed: Option<(u64, u64)>,
+    /// What stood before the cursor when it surely was one.
+    known: Option<String>,
+}
+
+/// Why a tag is not put on record.
+pub(super) enum NotNow {
+    /// Another `exec` is in the middle.
+    Other,
+    /// Somebody has just typed, and what that does is not known yet.
+    Typed,
+    /// A line stands there half typed.
+    HalfTyped,
+    /// What is shown there is where a shell waits for more of a command, or asks for something.
+    NoPrompt,
 }
 
 impl Follow {
@@ -75,30 +101,46 @@ impl Follow {
         // Only what is not whole is held back; all that is, was shown before.
         let _ = passage.pass(&replayed.screen.unfinished());
         let ran = replayed.position;
-        let mind = Mind { answered: 0, recorded: replayed.position, replayed, taken, passage, ran };
+        // Of what came before a keyframe, nobody knows what was typed.
+        let typed = (offset > 0).then_some((replayed.position, 0));
+        let prompt = Prompt { typed, ..Prompt::default() };
+        let mind = Mind { answered: 0, recorded: replayed.position, replayed, taken, passage, ran, prompt };
         Ok(Self { reader, sync, lags: true, mind, keyframer: Keyframer::new(offset), coming: None })
     }
 
     /// Whether this tag may be put on record: one `exec` at a time, unless the line of the one before ran when
-    /// this position was seen, and is known to be over since.
-    pub(super) fn admits(&mut self, tag: &Tag, seen: u64, now: u64) -> bool {
-        if tag.phase == Phase::Cancel {
-            return true;
+    /// this position was seen, and is known to be over since; and only at a prompt at which nobody typed since.
+    pub(super) fn admits(&mut self, tag: &Tag, seen: u64, now: u64) -> Result<(), NotNow> {
+        if tag.phase != Phase::Begin {
+            return Ok(());
         }
-        let veil = &self.mind.replayed.veil;
-        let others = veil.nonce() != tag.nonce;
-        let busy = match veil.stage() {
+        let Mind { replayed, ran, prompt, .. } = &mut self.mind;
+        let before_cursor = replayed.screen.live().before_cursor();
+        let others = replayed.veil.nonce() != tag.nonce;
+        let alike = || prompt.known.as_ref().is_none_or(|known| is_alike(&before_cursor, known));
+        let busy = match replayed.veil.stage() {
             // Another one ran since: nobody knows whether its shell is at the prompt again.
-            Stage::Open => seen > 0 && seen < self.mind.ran,
-            Stage::Awaiting => others && !veil.is_forsaken(now.saturating_mul(1000)),
-            Stage::Running => others && seen < self.mind.ran.max(1),
+            Stage::Open => seen > 0 && seen < *ran,
+            Stage::Awaiting => others && !replayed.veil.is_forsaken(now.saturating_mul(1000)),
+            Stage::Running => others && (seen < (*ran).max(1) || !alike()),
         };
         let coming = self.coming.as_ref().is_some_and(|(nonce, until)| *until > now && *nonce != tag.nonce);
         if busy || coming {
-            return false;
+            return Err(NotNow::Other);
         }
+        if prompt.typed.is_some_and(|(at, when)| at >= seen && now < when.saturating_add(READ_MS)) {
+            return Err(NotNow::Typed);
+        }
+        if prompt.half.stands(&before_cursor) {
+            return Err(NotNow::HalfTyped);
+        }
+        let is_known = prompt.known.as_deref() == Some(&before_cursor);
+        if prompt.typed.is_some() && !is_known && is_no_prompt(&before_cursor) {
+            return Err(NotNow::NoPrompt);
+        }
+        prompt.known = Some(before_cursor);
         self.coming = Some((tag.nonce.clone(), now.saturating_add(TAG_MS)));
-        true
+        Ok(())
     }
 
     pub(super) const fn screen(&self) -> &Screen {
@@ -234,9 +276,13 @@ impl Mind {
         match entry.kind {
             Kind::Output | Kind::Errors => {
                 self.recorded = entry.position + entry.payload.len() as u64;
+                self.prompt.half.shown(entry.payload);
                 news(News::Shown(self.passage.pass(self.replayed.shown(entry))));
             }
-            Kind::Input | Kind::Hidden | Kind::Exec => self.note_taken(entry.payload),
+            Kind::Input | Kind::Hidden | Kind::Exec => {
+                self.note_taken(entry.payload);
+                self.note_typed(entry);
+            }
             Kind::Resize => news(News::Resized(self.replayed.screen.size())),
             Kind::Cut => self.recorded = entry.position,
             Kind::Mark => {
@@ -245,6 +291,23 @@ impl Mind {
             Kind::Start | Kind::Answer => {}
         }
         self.tell_exec(before, news);
+    }
+
+    fn note_typed(&mut self, entry: &Entry<'_>) {
+        let Self { replayed, prompt, .. } = self;
+        if entry.kind == Kind::Exec {
+            prompt.half.clear();
+            prompt.typed = None;
+            return;
+        }
+        if entry.kind == Kind::Input {
+            if prompt.typed.is_none() && prompt.known.is_none() {
+                // Nobody typed before, so nothing else can stand there.
+                prompt.known = Some(replayed.screen.live().before_cursor());
+            }
+            prompt.half.take(typed(entry.payload));
+        }
+        prompt.typed = Some((entry.position, entry.time / 1_000));
     }
 
     /// Tells how far an `exec` has come since.

@@ -159,6 +159,12 @@ impl SessionDir {
         Ok(name)
     }
 
+    /// Takes away what a shell reads first, without which it runs nothing.
+    pub(crate) fn withdraw_exec(&self, nonce: &str) {
+        let below = self.dir.ensure_below(&exec_name(nonce));
+        let _ = below.map(|dir| dir.remove("a"));
+    }
+
     /// Removes it. What is not there need not be removed.
     pub(crate) fn remove_exec(&self, nonce: &str) {
         let _ = self.dir.remove_tree(&exec_name(nonce));

@@ -14,9 +14,9 @@ use abide_core::identity::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, test_kill_process};
 
-use super::{About, InFront, Means, Relative};
+use super::{About, InFront, Means, Relative, Sleep};
 use crate::clock;
 
 const PIDFS_MAGIC: u64 = 0x5049_4446;
@@ -273,10 +273,41 @@ pub(super) fn foreground(of: u32) -> Vec<InFront> {
             image: image.unwrap_or_else(|| process.name.clone()),
             sleeps: it.letter == b'S',
             place: if place == "0" { String::new() } else { place },
+            is_zombie: matches!(it.letter, b'Z' | b'X'),
+            holds_signals: holds_signals(pid),
+            sleep: sleep(pid),
             process,
         })
     })
     .collect()
+}
+
+/// Whether SIGCHLD is blocked.
+fn holds_signals(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
+    let blocked = blocked.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    blocked.is_some_and(|mask| mask & (1 << (Signal::CHILD.as_raw() - 1)) != 0)
+}
+
+/// How it sleeps; none if it does not, or may not be asked: its calls are shown to those who might trace it.
+fn sleep(pid: u32) -> Option<Sleep> {
+    const BORN: usize = 19;
+    const STACK: usize = 25;
+    let call = fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?;
+    let call: Vec<&str> = call.split_ascii_whitespace().collect();
+    let argument = |at: usize| u64::from_str_radix(call.get(at)?.strip_prefix("0x")?, 16).ok();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let number = |at: usize| stat.get(at)?.parse::<u64>().ok();
+    let top = number(STACK).filter(|top| *top > 0)?;
+    Some(Sleep {
+        born: number(BORN)?,
+        top,
+        call: call.first()?.parse().ok()?,
+        wants: argument(3)?,
+        depth: top.checked_sub(argument(7)?)?,
+    })
 }
 
 fn belonging(pid: u32) -> Option<Belonging> {

@@ -1,51 +1,72 @@
 //! What makes a shell run a line. Three files stand in a directory of the session: `a` says that the line begins and
-//! takes what is typed here out of the history, `l` gives the line, `z` says its end. The line is evaluated by what is
+//! takes what is typed here out of the history, `l` gives the line, if `a` was read before it, `z` says its end. The line is evaluated by what is
 //! typed, not by a file, so that its errors and its `return` are those of a line at the prompt; what is wrong with it
 //! cannot swallow `z`. What the line and the prompt see of the exit code before them is right, and no name stays.
 
 use super::{Keys, Shell};
 use crate::recording::veil;
 
-/// What is typed to run the line whose files stand in the directory of this path.
+/// One step of what is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub keys: Vec<Keys>,
+    pub case: Case,
+}
+
+/// When a step is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Case {
+    Always,
+    /// If this sign stands before the cursor, or if it does not.
+    Shown(String, bool),
+}
+
+/// What is typed to run the line whose files stand in the directory of this path. Where a sign is to be shown, it is
+/// awaited before the next step.
 #[must_use]
-pub fn keys(shell: Shell, path: &str) -> Vec<Keys> {
+pub fn keys(shell: Shell, path: &str, nonce: &str) -> Vec<Step> {
     let quoted = |file: &str| quote(shell, &format!("{path}/{file}"));
     let (a, l, z) = (quoted("a"), quoted("l"), quoted("z"));
     // Whatever stands there half typed is taken back.
-    let mut keys = vec![Keys::Press("ctrl-e"), Keys::Press("ctrl-u")];
-    match shell {
-        Shell::Bash => {
-            let run = format!(
-                " builtin . {a}; builtin eval \"$(builtin . {l})\"; {{ builtin . {z}; }} 2>/dev/null"
-            );
-            keys.push(Keys::Paste(run));
-        }
-        Shell::Zsh => {
-            // A line that begins with a blank is kept out of the history if this option is on; it must be before that
-            // line is read. Expanding a word in the line editor sets it; `a` sets it back.
-            keys.push(Keys::Paste(
-                "${${options[histignorespace]:#on}:+${options[histignorespace]::=on}${__abide_h::=1}}"
-                    .to_owned(),
-            ));
-            keys.extend([Keys::Press("ctrl-x"), Keys::Type("*".to_owned())]);
-            keys.extend([Keys::Press("ctrl-e"), Keys::Press("ctrl-u")]);
-            // The rest of a line is not run after `return` or Ctrl-C, what is to be done always is.
-            let run = format!("builtin eval \"$(builtin . {l})\"");
-            let run = format!(" builtin . {a}; {{ {run}; }} always {{ {{ builtin . {z}; }} 2>/dev/null; }}");
-            keys.push(Keys::Paste(run));
-        }
+    let afresh = || vec![Keys::Press("ctrl-e"), Keys::Press("ctrl-u")];
+    let run = match shell {
+        Shell::Bash => Keys::Paste(format!(
+            " builtin . {a}; builtin eval \"$(builtin . {l})\"; {{ builtin . {z}; }} 2>/dev/null"
+        )),
+        Shell::Zsh => return zsh_keys(nonce, (&a, &z)),
         Shell::Fish => {
             // What is pasted loses its blank in front.
-            let line = format!("set -l n $status; string collect <{l}; return $n");
-            keys.push(Keys::Type(format!(" source {a}; eval ({line}); source {z}")));
+            let given = quoted("r");
+            let line = format!("set -l n $status; test -e {given}; and string collect <{l}; return $n");
+            Keys::Type(format!(" source {a}; eval ({line}); source {z}"))
         }
-        Shell::Dash => {
-            let run = format!(" . {a}; command eval \"$(. {l})\"; {{ . {z}; }} 2>/dev/null");
-            keys.push(Keys::Type(run));
-        }
-    }
-    keys.push(Keys::Press("enter"));
-    keys
+        Shell::Dash => Keys::Type(format!(" . {a}; command eval \"$(. {l})\"; {{ . {z}; }} 2>/dev/null")),
+    };
+    let keys = [afresh(), vec![run, Keys::Press("enter")]].concat();
+    vec![Step { keys, case: Case::Always }]
+}
+
+/// A line that begins with a blank is kept out of zsh's history if an option is on; it must be before that line is read.
+/// Expanding a word in the line editor sets it, by the key that does so in its emacs keymap, else by that of its vi
+/// keymap; `a` sets it back. The word becomes a sign, which is erased.
+fn zsh_keys(nonce: &str, (a, z): (&str, &str)) -> Vec<Step> {
+    const SIGN: usize = 8;
+    let sign = nonce.chars().take(SIGN).collect::<String>().to_lowercase();
+    let set = "${${options[histignorespace]:#on}:+${options[histignorespace]::=on}${__abide_h::=1}}";
+    let word = || Keys::Paste(format!("${{{set}:+}}${{(L):-{}}}", sign.to_uppercase()));
+    let afresh = || vec![Keys::Press("ctrl-e"), Keys::Press("ctrl-u")];
+    // The rest of a line is not run after `return` or Ctrl-C, what is to be done always is.
+    let run = "builtin eval \"${__abide_l-}\"";
+    let run = format!(" builtin . {a}; {{ {run}; }} always {{ {{ builtin . {z}; }} 2>/dev/null; }}");
+    let run = || vec![Keys::Paste(run.clone()), Keys::Press("enter")];
+    let erased = vec![Keys::Press("backspace"); SIGN];
+    let shown = |is: bool| Case::Shown(sign.clone(), is);
+    vec![
+        Step { keys: vec![word(), Keys::Press("ctrl-x"), Keys::Type("*".to_owned())], case: Case::Always },
+        Step { keys: [afresh(), vec![word(), Keys::Press("tab")]].concat(), case: shown(false) },
+        Step { keys: [erased, run()].concat(), case: shown(true) },
+        Step { keys: [afresh(), run()].concat(), case: shown(false) },
+    ]
 }
 
 /// The files that are read then.
@@ -53,45 +74,60 @@ pub fn keys(shell: Shell, path: &str) -> Vec<Keys> {
 pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static str, String); 3] {
     let begins = printed(&veil::begins(nonce));
     let ends = printed(&veil::ends(nonce));
+    let given = quote(shell, &format!("{path}/r"));
     match shell {
         Shell::Fish => [
-            ("a", format!("set -l n $status\nprintf '{begins}' >/dev/tty\nreturn $n\n")),
+            ("a", format!("set -l n $status\ntrue >{given}\nprintf '{begins}' >/dev/tty\nreturn $n\n")),
             ("l", format!("{line}\n")),
-            ("z", format!("set -l n $status\nprintf '{ends}%s\\007' $n >/dev/tty\nreturn $n\n")),
+            (
+                "z",
+                format!(
+                    "set -l n $status\ntest -e {given}; and printf '{ends}%s\\007' $n >/dev/tty\nreturn $n\n"
+                ),
+            ),
         ],
         Shell::Bash | Shell::Zsh | Shell::Dash => {
             let forget = forget(shell, path, (nonce, line));
-            let (print, zsh) = match shell {
-                Shell::Bash => ("builtin printf", false),
-                Shell::Zsh => ("builtin printf", true),
-                Shell::Dash | Shell::Fish => ("command printf", false),
+            let builtin = match shell {
+                Shell::Bash | Shell::Zsh => "builtin",
+                Shell::Dash | Shell::Fish => "command",
             };
+            let print = format!("{builtin} printf");
             // What is traced of a line is not what runs it.
-            let quiet = "case $- in *x*) set +x; __abide_x=1;; esac";
-            let (names, restore) =
-                if zsh { ("unsetopt evallineno\n", "setopt evallineno\n") } else { ("", "") };
-            // There, what is evaluated does not see the code of what gave it.
-            let code =
-                if zsh { format!("{print} '%s\\n' \"() {{ return $__abide; }}\"\n") } else { String::new() };
+            let quiet = "case $- in *[xv]*) __abide_x=; case $- in *x*) __abide_x=x;; esac\n\
+                case $- in *v*) __abide_x=${__abide_x}v;; esac; set +xv;; esac";
             let leave = "eval \"unset __abide; return $__abide\"";
-            [
-                ("a", format!("__abide=$?\n{quiet}\n{forget}{names}{print} '{begins}' >/dev/tty\n{leave}\n")),
-                (
-                    "l",
-                    format!(
-                        "__abide=$?\n{print} '%s' '{restore}'\n\
-                        case ${{__abide_x-}} in 1) {print} '%s\\n' 'unset __abide_x; set -x';; esac\n\
-                        {code}{print} '%s\\n' {}\nexit $__abide\n",
-                        quote(shell, line)
-                    ),
-                ),
-                (
-                    "z",
-                    format!("__abide=$?\n{restore}{print} '{ends}%s\\007' \"$__abide\" >/dev/tty\n{leave}\n"),
-                ),
-            ]
+            let line = quote(shell, line);
+            // There, what is evaluated does not see the code of what came before it.
+            let (names, restore) = match shell {
+                Shell::Zsh => (zsh_line(&line), "setopt evallineno\n"),
+                Shell::Bash | Shell::Dash | Shell::Fish => (String::new(), ""),
+            };
+            let a = format!(
+                "__abide=$?\n{quiet}\n{forget}{names}{print} '' >|{given}\n{print} '{begins}' >/dev/tty\n{leave}\n"
+            );
+            let traced = "{ unset __abide_x; set -%s; (exit %s); } 2>/dev/null\\n";
+            let l = format!(
+                "__abide=$?\n{builtin} test -e {given} || exit $__abide\n\
+                case ${{__abide_x-}} in ?*) {print} '{traced}' \"$__abide_x\" \"$__abide\";; esac\n\
+                {print} '%s\\n' {line}\nexit $__abide\n"
+            );
+            let end = format!("{print} '{ends}%s\\007' \"$__abide\" >/dev/tty");
+            let z = format!("__abide=$?\n{restore}{builtin} test -e {given} && {end}\n{leave}\n");
+            [("a", a), ("l", l), ("z", z)]
         }
     }
+}
+
+/// What zsh evaluates: not a command's output, to which a trap of its user's may add.
+fn zsh_line(line: &str) -> String {
+    let before = "builtin unset __abide_l; setopt evallineno";
+    format!(
+        "unsetopt evallineno\n__abide_l=\"{before}\n\"\n\
+        case ${{__abide_x-}} in\n\
+        ?*) __abide_l+=\"() {{ unset __abide_x; set -$__abide_x; return $__abide; }} 2>/dev/null\n\";;\n\
+        *) __abide_l+=\"() {{ return $__abide; }}\n\";;\nesac\n__abide_l+={line}\n"
+    )
 }
 
 /// Takes what was typed out of the history.

@@ -1,0 +1,175 @@
+//! What stands half typed at a prompt, as far as what was typed and what is shown tell; and what a cursor stands behind
+//! when a shell waits for the rest of a command, or its own `read` for an answer.
+
+const ESC: u8 = 0x1b;
+const ENTER: &[u8] = b"\x1b[13u";
+const CTRL_C: &[u8] = b"\x1b[99;5u";
+/// So much of a half-typed line is looked for.
+const LOOKED_FOR: usize = 40;
+
+/// What was typed since the last Enter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HalfTyped {
+    /// Plain characters, if nothing else was typed.
+    text: String,
+    /// A key whose effect nobody knows: Escape, arrows, completion.
+    unclear: bool,
+    pasting: bool,
+    /// The beginning of a key's sequence.
+    sequence: Vec<u8>,
+    /// The beginning of a character.
+    partial: Vec<u8>,
+}
+
+impl HalfTyped {
+    /// Takes what was typed.
+    pub fn take(&mut self, typed: &[u8]) {
+        for &byte in typed {
+            if !self.sequence.is_empty() || byte == ESC {
+                self.sequence.push(byte);
+                self.take_sequence();
+            } else if self.pasting {
+                self.put(byte);
+            } else {
+                self.take_key(byte);
+            }
+        }
+    }
+
+    /// Takes what the program showed: whoever begins to edit a line, or leaves the screen, knows no keys of before.
+    pub fn shown(&mut self, output: &[u8]) {
+        const BEGINS: [&[u8]; 3] = [b"\x1b[?2004h", b"\x1b[?1049l", b"\x1b[?1l"];
+        if self.is_unclear() && BEGINS.iter().any(|begins| memchr::memmem::find(output, begins).is_some()) {
+            *self = Self::default();
+        }
+    }
+
+    /// A line was typed, or none is there any more.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether something may stand there, if this is shown before the cursor.
+    #[must_use]
+    pub fn stands(&self, before_cursor: &str) -> bool {
+        let skipped = self.text.chars().count().saturating_sub(LOOKED_FOR);
+        let text: String = self.text.chars().skip(skipped).collect();
+        // What another program took is not there. A line that is longer than its row ends in this one.
+        let there = before_cursor.ends_with(&text) || text.ends_with(before_cursor);
+        self.is_unclear() || (!text.is_empty() && there)
+    }
+
+    fn is_unclear(&self) -> bool {
+        self.unclear || !self.sequence.is_empty()
+    }
+
+    fn take_key(&mut self, byte: u8) {
+        match byte {
+            b'\r' | b'\n' | 0x03 => self.clear(),
+            // Erase: all of it, or one.
+            0x15 if !self.unclear => self.text.clear(),
+            0x08 | 0x7f => drop(self.text.pop()),
+            // The end of input, and the screen drawn anew.
+            0x04 | 0x0c => {}
+            // Where there is nothing, nothing is moved or erased.
+            0x01 | 0x02 | 0x05 | 0x06 | 0x0b | 0x17 if self.text.is_empty() => {}
+            0..=0x1f => self.unclear = true,
+            0x20..=0xff => self.put(byte),
+        }
+    }
+
+    fn put(&mut self, byte: u8) {
+        self.partial.push(byte);
+        let whole = std::str::from_utf8(&self.partial).map(str::to_owned);
+        match whole {
+            // More lines than one: all but the last stand above the cursor.
+            Ok(text) if text.contains(char::is_control) => self.unclear = true,
+            Ok(text) => self.text.push_str(&text),
+            Err(error) if error.error_len().is_none() => return,
+            Err(_) => self.unclear = true,
+        }
+        self.partial.clear();
+    }
+
+    fn take_sequence(&mut self) {
+        let whole = match self.sequence.as_slice() {
+            [ESC] | [ESC, b'[' | b'O'] => false,
+            [ESC, b'[', .., last] => (0x40..=0x7e).contains(last),
+            _ => true,
+        };
+        if !whole {
+            return;
+        }
+        let sequence = std::mem::take(&mut self.sequence);
+        match sequence.as_slice() {
+            b"\x1b[200~" => self.pasting = true,
+            b"\x1b[201~" => self.pasting = false,
+            ENTER | CTRL_C => self.clear(),
+            // The window was entered or left; the mouse.
+            b"\x1b[I" | b"\x1b[O" => {}
+            [ESC, b'[', b'<', ..] => {}
+            _ => self.unclear = true,
+        }
+    }
+}
+
+/// Whether this, before the cursor, is what a shell shows where it waits for more of a command, or its own `read` for an
+/// answer: nothing, or `> ` behind nothing but words.
+#[must_use]
+pub fn is_no_prompt(before_cursor: &str) -> bool {
+    let words = before_cursor.strip_suffix("> ");
+    let is_words = |text: &str| text.chars().all(|letter| letter.is_ascii_lowercase() || letter == ' ');
+    before_cursor.trim().is_empty() || words.is_some_and(is_words)
+}
+
+/// Whether a prompt that is shown now is of the kind of one before: a time or a directory in it may be another.
+#[must_use]
+pub fn is_alike(prompt: &str, before: &str) -> bool {
+    const ALIKE: usize = 2;
+    let tail = |text: &str| text.chars().rev().take(ALIKE).collect::<String>();
+    !prompt.trim().is_empty() && tail(prompt) == tail(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_half_typed_is_told_by_keys_and_screen() {
+        for (typed, before_cursor, stands) in [
+            (&b"ls\r"[..], "$ ", false),
+            (b"ls", "$ ls", true),
+            (b"ls", "$ ", false),
+            (b"ls\x7f\x7f", "$ ", false),
+            (b"ls\x15", "$ ", false),
+            (b"ls\x03", "$ ", false),
+            (b"\x0c", "$ ", false),
+            (b"\x1b", "$ ", true),
+            (b"\x1b[A", "$ make", true),
+            (b"\x1b[A\r", "$ ", false),
+            (b"\x1b[I", "$ ", false),
+            (b"\x1b[200~a\rb\x1b[201~", "> b", true),
+            (b"\x1b[200~a\rb\x1b[201~\r", "$ ", false),
+            ("\u{e4}".as_bytes(), "$ \u{e4}", true),
+        ] {
+            let mut half = HalfTyped::default();
+            half.take(typed);
+            assert_eq!(half.stands(before_cursor), stands, "{}", typed.escape_ascii());
+        }
+        let mut half = HalfTyped::default();
+        half.take(b"\x1b[Bq");
+        half.shown(b"\x1b[?1l\x1b>$ ");
+        assert!(!half.stands("$ "), "a pager took the keys");
+    }
+
+    #[test]
+    fn a_prompt_is_told_from_the_wait_for_more_of_a_command() {
+        for text in ["", "    ", "> ", "quote> ", "cmdand cmdor> ", "read> "] {
+            assert!(is_no_prompt(text), "{text:?}");
+        }
+        for text in ["$ ", "# ", "user@host ~> ", "bash-5.2# ", "\u{276f} ", "a b", ">>> "] {
+            assert!(!is_no_prompt(text), "{text:?}");
+        }
+        assert!(is_alike("12:01 $ ", "12:00 $ ") && !is_alike("> ", "$ ") && !is_alike(" ", " "));
+    }
+}
