@@ -230,10 +230,15 @@ impl Output {
 
     /// Tells a failure: on standard output if programs listen and nothing stands there yet, else on standard error.
     pub(crate) fn fail(&mut self, failure: &Failure) {
+        self.fail_with(failure, None);
+    }
+
+    /// The same, with what there was until then.
+    pub(crate) fn fail_with(&mut self, failure: &Failure, written: Option<WrittenView>) {
         let hint = failure.hint.as_ref().map(|hint| self.hinted(hint));
         if self.json && self.list == List::NotBegun && self.reader != Reader::Cut {
             let error = FailureView::new(failure, hint.as_deref());
-            let refusal = Refusal { schema: SCHEMA, ok: false, command: self.command, error };
+            let refusal = Refusal { schema: SCHEMA, ok: false, command: self.command, error, data: written };
             if self.put(safe::json(&refusal).as_bytes()).is_ok() {
                 return;
             }
@@ -331,6 +336,21 @@ pub(crate) struct Refusal<'a> {
     /// The command that failed; `abide` if none was recognised.
     command: &'static str,
     error: FailureView<'a>,
+    /// Of a line that `exec` saw begin and not end: what it wrote until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<WrittenView>,
+}
+
+/// What a line wrote.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Written")]
+pub(crate) struct WrittenView {
+    /// Bytes that are no characters are replaced; then `output_base64` has them all.
+    pub(crate) output: String,
+    /// There only if the output is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("contentEncoding" = "base64"))]
+    pub(crate) output_base64: Option<String>,
 }
 
 /// A refusal or an error.

@@ -156,8 +156,8 @@ impl Driver<'_> {
         for step in &steps {
             if let Case::Shown(sign, wanted) = &step.case {
                 let until = clock::now().boot.saturating_add(SIGN_MS);
-                let shown =
-                    self.listen(&mut listening, (Some(until), ""), |it| it.begun || it.shows(&screen, sign))?;
+                let shown = self
+                    .listen(&mut listening, (Some(until), None), |it| it.begun || it.shows(&screen, sign))?;
                 if shown != *wanted || listening.begun {
                     continue;
                 }
@@ -175,7 +175,8 @@ impl Driver<'_> {
             return Err(self.no_shell("what reads its terminal did not run the line").into());
         }
         let prompt = screen.live().before_cursor();
-        let ended = self.listen(&mut listening, (run.deadline, &prompt), |it| it.code.is_some());
+        let ended =
+            self.listen(&mut listening, (run.deadline, Some((run.at.pid, &prompt))), |it| it.code.is_some());
         let done = self.executed(&listening, position, ended);
         if done.is_ok() && !listening.typed {
             self.learn_footing(run.at);
@@ -203,12 +204,12 @@ impl Driver<'_> {
     /// Whether the line begins to run. If not, it never will: it runs only if what says so was read before.
     fn begins(&mut self, listening: &mut Listening, run: &Run<'_>) -> Result<bool, Unfinished> {
         let until = clock::now().boot.saturating_add(BEGIN_MS);
-        if self.listen(listening, (Some(until), ""), |it| it.begun)? {
+        if self.listen(listening, (Some(until), None), |it| it.begun)? {
             return Ok(true);
         }
         run.dir.withdraw_exec(run.nonce);
         let until = clock::now().boot.saturating_add(LATE_MS);
-        let begun = self.listen(listening, (Some(until), ""), |it| it.begun)?;
+        let begun = self.listen(listening, (Some(until), None), |it| it.begun)?;
         if !begun {
             run.dir.remove_exec(run.nonce);
         }
@@ -259,13 +260,13 @@ impl Driver<'_> {
     fn listen(
         &mut self,
         listening: &mut Listening,
-        (deadline, prompt): (Option<u64>, &str),
+        (deadline, before): (Option<u64>, Option<(u32, &str)>),
         enough: impl Fn(&Listening) -> bool,
     ) -> Result<bool, Unfinished> {
         let mut quiet = 0;
         loop {
             let over = poll::readable(&[self.ended().as_fd()], Some(0))[0];
-            let before = listening.reader.offset();
+            let offset = listening.reader.offset();
             listening.read().map_err(|e| self.failed(&e))?;
             if enough(listening) {
                 return Ok(true);
@@ -274,14 +275,16 @@ impl Driver<'_> {
                 let failure = self.ended_first();
                 return Err(Unfinished { failure, output: self.written(listening) });
             }
-            quiet = if listening.reader.offset() == before { quiet + 1 } else { 0 };
-            if listening.begun && quiet > 1 && self.is_broken_off(listening.broken, prompt)? {
-                let how = if listening.broken { "by Ctrl-C" } else { "as by Ctrl-C: a command of it was" };
-                let why = format!("the line was broken off {how}");
-                let failure = self.refusal(Code::Interrupted, &why, "run it again");
-                return Err(Unfinished { failure, output: without_prompt(self.written(listening)) });
-            }
+            quiet = if listening.reader.offset() == offset { quiet + 1 } else { 0 };
             let left = deadline.map(|at| at.saturating_sub(clock::now().boot));
+            let look = before.filter(|_| listening.begun && (quiet > 1 || left == Some(0)));
+            if let Some((pid, prompt)) = look
+                && self.is_broken_off(listening.broken, (pid, prompt))?
+            {
+                // Its end may have been told meanwhile.
+                listening.read().map_err(|e| self.failed(&e))?;
+                return if enough(listening) { Ok(true) } else { Err(self.broken_off(listening)) };
+            }
             if left == Some(0) {
                 return Ok(false);
             }
@@ -297,12 +300,24 @@ impl Driver<'_> {
     }
 
     /// Whether the line is over although nobody said so: its shell waits at a prompt like the one before.
-    fn is_broken_off(&mut self, by_key: bool, prompt: &str) -> Result<bool, Failure> {
-        if !self.is_at_prompt() {
+    fn is_broken_off(&mut self, by_key: bool, (pid, prompt): (u32, &str)) -> Result<bool, Failure> {
+        if !self.is_at_prompt(pid) {
             return Ok(false);
         }
         let (screen, _) = self.look()?;
         Ok(by_key || is_alike(&screen.live().before_cursor(), prompt))
+    }
+
+    fn broken_off(&self, listening: &Listening) -> Unfinished {
+        let why = if listening.broken {
+            "the line was broken off by Ctrl-C"
+        } else {
+            "its shell is at a prompt again and did not say how the line ended: a command of it was broken off as by \
+            Ctrl-C, or another shell is in its place"
+        };
+        let way_out = format!("`abide snapshot {}` shows what is there", self.session().id);
+        let failure = self.refusal(Code::Interrupted, why, &way_out);
+        Unfinished { failure, output: without_prompt(self.written(listening)) }
     }
 
     fn executed(

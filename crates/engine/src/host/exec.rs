@@ -41,9 +41,9 @@ fn refusal(why: &NotNow) -> Failure {
         NotNow::Typed => {
             Failure::new(Code::Busy, "somebody is just typing there").hint("try again when that is done")
         }
-        NotNow::HalfTyped => no_shell("a line stands there half typed")
+        NotNow::HalfTyped => no_shell("a line stands there half typed, or keys were pressed in one")
             .hint("press Enter or Ctrl-C there: `abide keys ID Ctrl-C`"),
         NotNow::NoPrompt => no_shell("it waits for more of a command, or for an answer")
-            .hint("press Ctrl-C there: `abide keys ID Ctrl-C`"),
+            .hint("press Ctrl-C there: `abide keys ID Ctrl-C`; nothing was typed"),
     }
 }

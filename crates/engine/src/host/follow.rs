@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use abide_core::keys::half::{HalfTyped, is_alike, is_no_prompt};
+use abide_core::keys::half::{HalfTyped, is_no_prompt};
 use abide_core::passage::{Passage, Passed};
 use abide_core::recording::veil::{Phase, Stage, Tag};
 use abide_core::recording::{Entry, Kind, closing, typed};
@@ -117,12 +117,11 @@ impl Follow {
         let Mind { replayed, ran, prompt, .. } = &mut self.mind;
         let before_cursor = replayed.screen.live().before_cursor();
         let others = replayed.veil.nonce() != tag.nonce;
-        let alike = || prompt.known.as_ref().is_none_or(|known| is_alike(&before_cursor, known));
         let busy = match replayed.veil.stage() {
             // Another one ran since: nobody knows whether its shell is at the prompt again.
             Stage::Open => seen > 0 && seen < *ran,
             Stage::Awaiting => others && !replayed.veil.is_forsaken(now.saturating_mul(1000)),
-            Stage::Running => others && (seen < (*ran).max(1) || !alike()),
+            Stage::Running => others && seen < (*ran).max(1),
         };
         let coming = self.coming.as_ref().is_some_and(|(nonce, until)| *until > now && *nonce != tag.nonce);
         if busy || coming {
@@ -135,7 +134,8 @@ impl Follow {
             return Err(NotNow::HalfTyped);
         }
         let is_known = prompt.known.as_deref() == Some(&before_cursor);
-        if prompt.typed.is_some() && !is_known && is_no_prompt(&before_cursor) {
+        let doubtful = prompt.typed.is_some() || replayed.veil.stage() == Stage::Running;
+        if doubtful && !is_known && is_no_prompt(&before_cursor) {
             return Err(NotNow::NoPrompt);
         }
         prompt.known = Some(before_cursor);

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cmd::{Front, NO_CODE, Verb, duration};
+use crate::output::WrittenView;
 
 const EXAMPLES: &str = "Examples:
   abide exec shell -- make test            its output, its exit code
@@ -77,26 +78,28 @@ impl Verb for Args {
                 if !front.output.is_json() {
                     front.output.raw(&output)?;
                 }
-                front.output.fail(&failure);
+                let begun = [Code::TimedOut, Code::Interrupted].contains(&failure.code);
+                front.output.fail_with(&failure, begun.then(|| written(&output)));
                 let timed_out = failure.code == Code::TimedOut;
                 return Ok(if timed_out { failure.code.kind().exit_code() } else { NO_CODE });
             }
         };
         if front.output.is_json() {
-            let text = std::str::from_utf8(&executed.output);
-            let data = ExecutedView {
-                id: session.id.to_string(),
-                exit_code: executed.code,
-                output: String::from_utf8_lossy(&executed.output).into_owned(),
-                output_base64: text.is_err().then(|| base64(&executed.output)),
-                seq: executed.position,
-            };
+            let (id, exit_code) = (session.id.to_string(), executed.code);
+            let WrittenView { output, output_base64 } = written(&executed.output);
+            let data = ExecutedView { id, exit_code, output, output_base64, seq: executed.position };
             front.output.show(&data, |_| {})?;
         } else {
             front.output.raw(&executed.output)?;
         }
         Ok(executed.code)
     }
+}
+
+fn written(output: &[u8]) -> WrittenView {
+    let whole = std::str::from_utf8(output).is_ok();
+    let base64 = (!whole).then(|| base64(output));
+    WrittenView { output: String::from_utf8_lossy(output).into_owned(), output_base64: base64 }
 }
 
 fn base64(bytes: &[u8]) -> String {

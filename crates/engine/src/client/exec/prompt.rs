@@ -22,6 +22,7 @@ const FOOTING: &str = "prompt";
 /// A shell that waits at its prompt.
 pub(super) struct AtPrompt {
     pub(super) shell: Shell,
+    pub(super) pid: u32,
     /// Who it is, and how it sleeps there, if we may know that.
     footing: Option<Footing>,
 }
@@ -59,9 +60,9 @@ impl Driver<'_> {
         self.look_until(|patience| patience)
     }
 
-    /// Whether a shell waits for a line now.
-    pub(super) fn is_at_prompt(&self) -> bool {
-        self.look_until(|_| 0).is_ok()
+    /// Whether this shell waits for a line now.
+    pub(super) fn is_at_prompt(&self, pid: u32) -> bool {
+        self.look_until(|_| 0).is_ok_and(|found| found.pid == pid)
     }
 
     /// Looks for it for as long as may be worth it, of which so much is granted.
@@ -126,7 +127,7 @@ impl Driver<'_> {
             let why = format!("`{what}` waits for more of a command, or for an answer");
             return Err((OTHER_MS, self.no_shell(&why)));
         }
-        Ok(AtPrompt { shell, footing })
+        Ok(AtPrompt { shell, pid: leader.process.pid, footing })
     }
 
     /// How a shell was seen to wait at its prompt.
