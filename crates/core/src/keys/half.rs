@@ -122,6 +122,12 @@ pub fn is_no_prompt(before_cursor: &str) -> bool {
     before_cursor.trim().is_empty() || words.is_some_and(is_words)
 }
 
+/// Whether a prompt says that keys are commands: fish does so in its vi mode.
+#[must_use]
+pub fn takes_commands(before_cursor: &str) -> bool {
+    ["[N] ", "[V] ", "[R] "].iter().any(|mode| before_cursor.starts_with(mode))
+}
+
 /// Whether a prompt that is shown now is of the kind of one before: a time or a directory in it may be another.
 #[must_use]
 pub fn is_alike(prompt: &str, before: &str) -> bool {
@@ -170,6 +176,7 @@ mod tests {
         for text in ["$ ", "# ", "user@host ~> ", "bash-5.2# ", "\u{276f} ", "a b", ">>> "] {
             assert!(!is_no_prompt(text), "{text:?}");
         }
+        assert!(takes_commands("[N] user@host ~> ") && !takes_commands("[I] user@host ~> "));
         assert!(is_alike("12:01 $ ", "12:00 $ ") && !is_alike("> ", "$ ") && !is_alike(" ", " "));
     }
 }

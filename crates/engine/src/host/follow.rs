@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use abide_core::keys::half::{HalfTyped, is_no_prompt};
+use abide_core::keys::half::{HalfTyped, is_no_prompt, takes_commands};
 use abide_core::passage::{Passage, Passed};
 use abide_core::recording::veil::{Phase, Stage, Tag};
 use abide_core::recording::{Entry, Kind, closing, typed};
@@ -130,7 +130,7 @@ impl Follow {
         if prompt.typed.is_some_and(|(at, when)| at >= seen && now < when.saturating_add(READ_MS)) {
             return Err(NotNow::Typed);
         }
-        if prompt.half.stands(&before_cursor) {
+        if prompt.half.stands(&before_cursor) || takes_commands(&before_cursor) {
             return Err(NotNow::HalfTyped);
         }
         let is_known = prompt.known.as_deref() == Some(&before_cursor);

@@ -1,5 +1,7 @@
 //! A line in the session's own shell: its code and its output are exact, and nothing else of it is ever seen.
 
+mod prompts;
+
 use abide_testkit::deadline::until;
 use abide_testkit::lines::{Dice, SHELLS};
 use abide_testkit::{Ending, Ran, Terminal};

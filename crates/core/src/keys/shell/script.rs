@@ -125,7 +125,7 @@ fn zsh_line(line: &str) -> String {
     format!(
         "unsetopt evallineno\n__abide_l=\"{before}\n\"\n\
         case ${{__abide_x-}} in\n\
-        ?*) __abide_l+=\"() {{ unset __abide_x; set -$__abide_x; return $__abide; }} 2>/dev/null\n\";;\n\
+        ?*) __abide_l+=\"{{ unset __abide_x; set -$__abide_x; () {{ return $__abide; }}; }} 2>/dev/null\n\";;\n\
         *) __abide_l+=\"() {{ return $__abide; }}\n\";;\nesac\n__abide_l+={line}\n"
     )
 }
