@@ -14,7 +14,7 @@ use abide_core::identity::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, test_kill_process};
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 
 use super::{About, InFront, Means, Relative, Sleep};
 use crate::clock;
@@ -287,7 +287,7 @@ fn holds_signals(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
     let blocked = blocked.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    blocked.is_some_and(|mask| mask & (1 << (Signal::CHILD.as_raw() - 1)) != 0)
+    blocked.is_some_and(|mask| mask & (1 << (libc::SIGCHLD - 1)) != 0)
 }
 
 /// How it sleeps; none if it does not, or may not be asked: its calls are shown to those who might trace it.

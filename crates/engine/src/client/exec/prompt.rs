@@ -4,7 +4,6 @@
 use abide_core::failure::Failure;
 use abide_core::keys::shell::{Prompt, Shell, Waiting};
 use abide_core::verdict::program_of;
-use abide_sys::probe::InFront;
 use abide_sys::{clock, poll, tty};
 
 use super::super::drive::Driver;
@@ -36,12 +35,6 @@ struct Footing {
 }
 
 impl Footing {
-    fn of(front: &InFront) -> Option<Self> {
-        let sleep = front.sleep?;
-        let whose = (front.process.pid, sleep.born, sleep.top);
-        Some(Self { whose, call: sleep.call, depth: sleep.depth })
-    }
-
     fn parse(text: &str) -> Option<Self> {
         let numbers: Vec<u64> = text.split('-').map_while(|number| number.parse().ok()).collect();
         let [pid, born, top, call, depth] = numbers[..] else { return None };
@@ -118,7 +111,11 @@ impl Driver<'_> {
                 return Err((SHELL_MS, self.no_shell(&why)));
             }
         }
-        let footing = Footing::of(&leader);
+        let pid = leader.process.pid;
+        let footing = leader.sleep.map(|sleep| {
+            let whose = (pid, sleep.born, sleep.top);
+            Footing { whose, call: sleep.call, depth: sleep.depth }
+        });
         if let (Some(known), Some(now)) = (self.known_footing(), &footing)
             && known.whose == now.whose
             && known.call == now.call
@@ -127,7 +124,7 @@ impl Driver<'_> {
             let why = format!("`{what}` waits for more of a command, or for an answer");
             return Err((OTHER_MS, self.no_shell(&why)));
         }
-        Ok(AtPrompt { shell, pid: leader.process.pid, footing })
+        Ok(AtPrompt { shell, pid, footing })
     }
 
     /// How a shell was seen to wait at its prompt.
