@@ -19,10 +19,12 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = concat!("The session must run bash, zsh, fish, dash or another sh that waits at its prompt. The line runs in that very shell, \
-    and is shown there as if it had been typed; nothing else is. What is printed is what the line wrote, byte by byte. Several arguments are \
+    after_help = concat!("The session must run bash, zsh, fish, dash or another sh that waits at an empty prompt: not in the middle of a \
+    command, and with nothing half typed. The line runs in that very shell, \
+    and is shown there as if it had been typed; nothing else is. What is printed is what the line wrote, byte by byte, and what others type there meanwhile, as the terminal shows it. \
+    An ERR trap of bash's and a DEBUG trap of zsh's see the commands that run the line; `$_` and PIPESTATUS of the line before are lost. Several arguments are \
     joined by blanks. Exits with the line's code; 124 if the time was up; 125 if there is no code to pass on: no \
-    shell waits there, the line ended its shell, no such session.", signals_end_this!("the line goes on."))
+    shell waits there, the line was broken off or ended its shell, no such session.", signals_end_this!("the line goes on."))
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last

@@ -1,7 +1,8 @@
-//! What makes a shell run a line. Three files stand in a directory of the session: `a` says that the line begins and
-//! takes what is typed here out of the history, `l` gives the line, if `a` was read before it, `z` says its end. The line is evaluated by what is
-//! typed, not by a file, so that its errors and its `return` are those of a line at the prompt; what is wrong with it
-//! cannot swallow `z`. What the line and the prompt see of the exit code before them is right, and no name stays.
+//! What makes a shell run a line. Three files stand in a directory of the session: `a` takes what is typed here out of the
+//! history, `l` says that the line begins and gives it, if `a` was read before it (in zsh `a` does both), `z` says its
+//! end. The line is evaluated by what is typed, not by a file, so that its errors and its `return` are those of a line at
+//! the prompt; what is wrong with it cannot swallow `z`. What the line and the prompt see of the exit code before them is
+//! right, and no name stays.
 
 use super::{Keys, Shell};
 use crate::recording::veil;
@@ -31,7 +32,7 @@ pub fn keys(shell: Shell, path: &str, nonce: &str) -> Vec<Step> {
     let afresh = || vec![Keys::Press("ctrl-e"), Keys::Press("ctrl-u")];
     let run = match shell {
         Shell::Bash => Keys::Paste(format!(
-            " builtin . {a}; builtin eval \"$(builtin . {l})\"; {{ builtin . {z}; }} 2>/dev/null"
+            " builtin . {a}; builtin eval \"$(builtin . {l})\"; {{ builtin . {z}; }} >/dev/null 2>&1"
         )),
         Shell::Zsh => return zsh_keys(nonce, (&a, &z)),
         Shell::Fish => {
@@ -40,7 +41,7 @@ pub fn keys(shell: Shell, path: &str, nonce: &str) -> Vec<Step> {
             let line = format!("set -l n $status; test -e {given}; and string collect <{l}; return $n");
             Keys::Type(format!(" source {a}; eval ({line}); source {z}"))
         }
-        Shell::Dash => Keys::Type(format!(" . {a}; command eval \"$(. {l})\"; {{ . {z}; }} 2>/dev/null")),
+        Shell::Dash => Keys::Type(format!(" . {a}; command eval \"$(. {l})\"; {{ . {z}; }} >/dev/null 2>&1")),
     };
     let keys = [afresh(), vec![run, Keys::Press("enter")]].concat();
     vec![Step { keys, case: Case::Always }]
@@ -57,7 +58,7 @@ fn zsh_keys(nonce: &str, (a, z): (&str, &str)) -> Vec<Step> {
     let afresh = || vec![Keys::Press("ctrl-e"), Keys::Press("ctrl-u")];
     // The rest of a line is not run after `return` or Ctrl-C, what is to be done always is.
     let run = "builtin eval \"${__abide_l-}\"";
-    let run = format!(" builtin . {a}; {{ {run}; }} always {{ {{ builtin . {z}; }} 2>/dev/null; }}");
+    let run = format!(" builtin . {a}; {{ {run}; }} always {{ {{ builtin . {z}; }} >/dev/null 2>&1; }}");
     let run = || vec![Keys::Paste(run.clone()), Keys::Press("enter")];
     let erased = vec![Keys::Press("backspace"); SIGN];
     let shown = |is: bool| Case::Shown(sign.clone(), is);
@@ -99,16 +100,16 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
             let leave = "eval \"unset __abide; return $__abide\"";
             let line = quote(shell, line);
             // There, what is evaluated does not see the code of what came before it.
+            let begin = format!("{print} '{begins}' >/dev/tty\n");
             let (names, restore) = match shell {
-                Shell::Zsh => (zsh_line(&line), "setopt evallineno\n"),
+                Shell::Zsh => (format!("{}{begin}", zsh_line(&line)), "setopt evallineno\n"),
                 Shell::Bash | Shell::Dash | Shell::Fish => (String::new(), ""),
             };
-            let a = format!(
-                "__abide=$?\n{quiet}\n{forget}{names}{print} '' >|{given}\n{print} '{begins}' >/dev/tty\n{leave}\n"
-            );
+            let a = format!("__abide=$?\n{quiet}\n{forget}{print} '' >|{given}\n{names}{leave}\n");
             let traced = "{ unset __abide_x; set -%s; (exit %s); } 2>/dev/null\\n";
             let l = format!(
                 "__abide=$?\n{builtin} test -e {given} || exit $__abide\n\
+                {begin}\
                 case ${{__abide_x-}} in ?*) {print} '{traced}' \"$__abide_x\" \"$__abide\";; esac\n\
                 {print} '%s\\n' {line}\nexit $__abide\n"
             );
@@ -122,11 +123,12 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
 /// What zsh evaluates: not a command's output, to which a trap of its user's may add.
 fn zsh_line(line: &str) -> String {
     let before = "builtin unset __abide_l; setopt evallineno";
+    let code = "() { return $__abide; }";
     format!(
         "unsetopt evallineno\n__abide_l=\"{before}\n\"\n\
         case ${{__abide_x-}} in\n\
-        ?*) __abide_l+=\"{{ unset __abide_x; set -$__abide_x; () {{ return $__abide; }}; }} 2>/dev/null\n\";;\n\
-        *) __abide_l+=\"() {{ return $__abide; }}\n\";;\nesac\n__abide_l+={line}\n"
+        ?*) __abide_l+=\"{{ unset __abide_x; set -$__abide_x; {code}; }} 2>/dev/null\n\";;\n\
+        *) __abide_l+=\"{code}\n\";;\nesac\n__abide_l+={line}\n"
     )
 }
 

@@ -133,7 +133,7 @@ fn exec_and_somebody_who_types_at_once_hide_nothing_of_each_other() {
         let logs = world.abide.run(&["logs", &life.id]).stdout;
         for number in 0..TIMES {
             assert!(logs.contains(&format!("echo T{number};\n")), "{command:?} {number}: {logs}");
-            assert!(logs.contains(&format!("\nT{number}\n")), "{command:?} {number}: {logs}");
+            assert!(logs.contains(&format!("T{number}\n")), "{command:?} {number}: {logs}");
         }
     }
 }
@@ -196,5 +196,22 @@ fn exec_in_a_shell_that_traces_shows_the_line_alone_and_the_code_before_it() {
         assert!(ran.stdout.ends_with(traced), "{command:?} {ran:?}");
         assert_eq!(data(&world.abide.run(&["exec", "--json", &life.id, "--", "set +xv"]))["exit_code"], 0);
         assert_unseen(&world, &life);
+    }
+}
+
+#[test]
+fn exec_in_a_shell_with_a_trap_for_every_command_shows_it_those_of_the_line() {
+    let world = World::new();
+    let life = shell(&world, BASH);
+    assert_eq!(exec(&world, &life, "trap 'echo \"<$BASH_COMMAND>\"' DEBUG").stdout, "");
+    assert_eq!(exec(&world, &life, "echo one").stdout, "<echo one>\none\n");
+    assert_eq!(exec(&world, &life, "trap - DEBUG").code(), Some(0));
+    assert_unseen(&world, &life);
+    if is_installed("zsh") {
+        let life = shell(&world, &["zsh", "-f"]);
+        assert_eq!(exec(&world, &life, "trap 'echo TRAPPED' DEBUG").code(), Some(0));
+        let ran = exec(&world, &life, "echo one; false");
+        assert_eq!(ran.code(), Some(1), "what a trap writes is no code: {ran:?}");
+        assert!(ran.stdout.contains("\none\n"), "{ran:?}");
     }
 }
