@@ -7,6 +7,7 @@ pub mod player;
 pub mod prompt;
 pub mod redact;
 pub mod scroll;
+pub mod unrecorded;
 pub mod veil;
 
 use serde::{Deserialize, Serialize};

@@ -20,7 +20,7 @@ use abide_core::evidence::{
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
 use abide_core::place::cause_of;
-use abide_core::recording::{Kind, resize_payload};
+use abide_core::recording::Kind;
 use abide_core::wire::Tagged;
 use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest, Ready};
@@ -212,7 +212,7 @@ impl Keeper {
                 Ask::Resize(size) => {
                     if let (Some(_), Some((_, terminal))) = (&self.slave, self.outputs.first()) {
                         // Recorded before it is done: what is shown afterwards was made for the new size.
-                        self.recorder.add(Kind::Resize, &resize_payload(size));
+                        self.recorder.resize(size);
                         let _ = pty::resize(terminal, size);
                     }
                 }
@@ -363,11 +363,12 @@ impl Keeper {
             }
             took != Took::Closed
         });
-        if self.recorder.position() > before {
-            self.link.nudge();
-        }
+        // Before anyone looks: whoever finds that something is missing finds why.
         if let Some(cut) = self.recorder.newly_cut() {
             self.note(Body::Cut(cut));
+        }
+        if self.recorder.position() > before {
+            self.link.nudge();
         }
     }
 

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::atomic::fence;
 
+use abide_core::evidence::Size;
+use abide_core::recording::unrecorded::Unrecorded;
 use abide_core::recording::{HEADER, Kind};
 use abide_sys::shared::Shared;
 
@@ -36,6 +38,9 @@ const ANSWERED: usize = 10;
 /// How much output there has been, recorded or kept, and how many entries are on record.
 const REACHED: usize = 11;
 const ENTRIES: usize = 12;
+/// The size of the terminal where that is not on record, else 0; and how much output came before it had that size.
+const SIZE: usize = 13;
+const SIZED_AT: usize = 14;
 
 #[derive(Debug)]
 pub(crate) struct Spill {
@@ -120,8 +125,31 @@ impl Spill {
         self.put(TURN, (turn | 1) + 1);
     }
 
+    /// The terminal has this size from this position on, and that is not on record; with none, its size is.
+    pub(crate) fn resize(&self, sized: Option<(u64, Size)>) {
+        if let Some((position, _)) = sized {
+            self.put(SIZED_AT, position);
+        }
+        let packed = |size: Size| u64::from(size.cols) << 16 | u64::from(size.rows);
+        self.put(SIZE, sized.map_or(0, |(_, size)| packed(size)));
+    }
+
+    /// The size of the terminal that is not on record, and since which position it has it.
+    pub(crate) fn size(&self) -> Option<(u64, Size)> {
+        let packed = self.get(SIZE);
+        let half = |word: u64| (word & 0xffff) as u16;
+        let size = Size { cols: half(packed >> 16), rows: half(packed) };
+        (packed > 0).then(|| (self.get(SIZED_AT), size))
+    }
+
+    /// What is not on record behind a position, as much of it as is kept.
+    pub(crate) fn unrecorded(&self, behind: u64) -> Unrecorded {
+        let (position, bytes) = self.since(behind).unwrap_or((behind, Vec::new()));
+        Unrecorded { position, bytes, sized: self.size() }
+    }
+
     /// What is kept of the output behind a position, and where that begins: later if not all of it is kept.
-    pub(crate) fn since(&self, position: u64) -> Option<(u64, Vec<u8>)> {
+    fn since(&self, position: u64) -> Option<(u64, Vec<u8>)> {
         for _ in 0..TRIES {
             let turn = self.get(TURN);
             let (end, held) = (self.get(END), self.get(HELD));
@@ -278,6 +306,18 @@ mod tests {
         assert_eq!(host.since(7), Some((100, b"abcdef".to_vec())), "what came before is not there");
         kept(&mut guard, 500, b"later");
         assert_eq!(host.since(106), Some((500, b"later".to_vec())), "between them the disk had room");
+    }
+
+    #[test]
+    fn the_screen_learns_a_size_that_is_not_on_record() {
+        let guard = Spill::new().unwrap();
+        let host = Spill::of(guard.as_fd().try_clone_to_owned().unwrap()).unwrap();
+        assert_eq!(host.size(), None);
+        let sized = Some((70, Size { cols: 65_535, rows: 1 }));
+        guard.resize(sized);
+        assert_eq!(host.unrecorded(70), Unrecorded { position: 70, bytes: Vec::new(), sized });
+        guard.resize(None);
+        assert_eq!(host.size(), None);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use abide_core::evidence::Cut;
 use abide_core::evidence::fold::Evidence;
-use abide_core::recording::{Entry, Kind, closing, cut_payload, header, short_number};
+use abide_core::evidence::{Cut, Size};
+use abide_core::recording::{Entry, Kind, closing, cut_payload, header, resize_payload, short_number};
 use abide_core::wire::ANSWERS;
 use abide_sys::{clock, disk};
 
@@ -116,12 +116,20 @@ impl Recorder {
         self.put(kind, payload).is_ok()
     }
 
+    /// The terminal is about to have this size. Where there is no room to record that, the host learns it from the spill.
+    pub(super) fn resize(&mut self, size: Size) {
+        // Forgotten first: whoever reads it off the recording must not find the one before afterwards.
+        self.spill.resize(None);
+        if self.put(Kind::Resize, &resize_payload(size)).is_err() {
+            self.spill.resize(Some((self.position, size)));
+        }
+    }
+
     /// The last word: output that is not on record is told, however much may be recorded.
     pub(super) fn finish(&mut self) {
         let room = self.pen.room.take();
-        if self.lost > 0 {
-            self.say_cut();
-        }
+        // Without room for it even so, the evidence says it.
+        let _ = self.say_missed();
         self.pen.room = room;
     }
 
@@ -151,8 +159,8 @@ impl Recorder {
 
     /// Records the batch.
     fn record(&mut self, kind: Kind, length: usize) {
-        if self.lost > 0 && !self.say_cut() {
-            self.lose(length, None);
+        if let Err(error) = self.say_missed() {
+            self.lose(length, &error);
             return;
         }
         let (time, position) = (clock::boot_micros(), self.position);
@@ -165,12 +173,12 @@ impl Recorder {
                 self.reach();
                 self.spill.done();
             }
-            Err(error) => self.lose(length, Some(&error)),
+            Err(error) => self.lose(length, &error),
         }
     }
 
-    fn lose(&mut self, length: usize, error: Option<&io::Error>) {
-        if let (Some(error), 0) = (error, self.lost) {
+    fn lose(&mut self, length: usize, error: &io::Error) {
+        if self.lost == 0 {
             self.reason = error.to_string();
             self.newly_cut = Some(Cut { offset: self.position, reason: self.reason.clone() });
         }
@@ -186,14 +194,18 @@ impl Recorder {
         self.spill.reach(self.position, self.entries.unwrap_or(0));
     }
 
-    /// There may be room again: the gap is recorded before anything else.
-    fn say_cut(&mut self) -> bool {
-        let payload = cut_payload(self.lost, &self.reason);
-        let said = self.put(Kind::Cut, &payload).is_ok();
-        if said {
+    /// There may be room again: the gap is recorded before anything else, then the size that what follows is made for.
+    fn say_missed(&mut self) -> io::Result<()> {
+        if self.lost > 0 {
+            self.put(Kind::Cut, &cut_payload(self.lost, &self.reason))?;
             self.lost = 0;
         }
-        said
+        if let Some(sized) = self.spill.size() {
+            self.spill.resize(None);
+            let said = self.put(Kind::Resize, &resize_payload(sized.1));
+            said.inspect_err(|_| self.spill.resize(Some(sized)))?;
+        }
+        Ok(())
     }
 
     /// Puts an entry that is no output on record.

@@ -322,7 +322,7 @@ impl Mind {
         }
     }
 
-    /// Takes in what is not on record of the output up to a position. True if there was anything.
+    /// Takes in what is not on record up to a position. True if there was anything.
     fn take_spilt(
         &mut self,
         spill: &Spill,
@@ -330,21 +330,15 @@ impl Mind {
         news: &mut impl FnMut(News),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) -> bool {
-        let Some((from, mut bytes)) = spill.since(self.replayed.position) else {
-            return false;
-        };
-        bytes.truncate(usize::try_from(until.saturating_sub(from)).unwrap_or(usize::MAX));
-        if bytes.is_empty() {
-            return false;
-        }
-        let (recorded, time) = (self.recorded, self.replayed.time);
-        self.take(
-            &Entry { kind: Kind::Output, number: 0, time, position: from, payload: &bytes },
-            news,
-            answer,
-        );
+        let (recorded, time, size) = (self.recorded, self.replayed.time, self.replayed.screen.size());
+        let span = self.replayed.position..until;
+        let mut any = false;
+        spill.unrecorded(span.start).each(span, size, time, &mut |entry| {
+            self.take(entry, news, answer);
+            any = true;
+        });
         self.recorded = recorded;
-        true
+        any
     }
 
     fn note_taken(&mut self, payload: &[u8]) {

@@ -1,0 +1,54 @@
+//! A session whose recording is cut while its program lives: the live screen is as good as any other, in its size and for
+//! those who wait for something on it.
+
+use abide_testkit::Terminal;
+use abide_testkit::deadline::until;
+use serde_json::Value;
+
+use crate::common::{Life, World, data};
+
+/// A shell whose recording was cut.
+fn cut_shell(world: &World) -> Life<'_> {
+    let shell = ["env", "PS1=% ", "bash", "--norc"];
+    let life = world.observe(world.launch(&["--max-recording", "3K"], &shell));
+    type_line(world, &life, "seq 800");
+    until("it is cut", || !world.told(&life.id, "cut").is_empty());
+    until("the shell waits", || screen(world, &life)["lines"].to_string().contains("\"800\",\"%"));
+    life
+}
+
+/// Types a line, and gives the position before it.
+fn type_line(world: &World, life: &Life<'_>, line: &str) -> String {
+    data(&world.abide.run(&["type", "--json", &life.id, line, "--enter"]))["seq"].to_string()
+}
+
+fn screen(world: &World, life: &Life<'_>) -> Value {
+    data(&world.abide.run(&["snapshot", "--json", &life.id]))
+}
+
+#[test]
+fn a_size_that_is_not_on_record_is_the_screens_and_that_of_the_next_host() {
+    let world = World::new();
+    let life = cut_shell(&world);
+    let resized = world.abide.run(&["resize", &life.id, "60x20"]);
+    assert_eq!(resized.code(), Some(0), "{resized:?}");
+    let size = || {
+        let screen = screen(&world, &life);
+        assert_eq!(screen["source"], "live", "{screen}");
+        (screen["cols"].as_u64(), screen["rows"].as_u64())
+    };
+    assert_eq!(size(), (Some(60), Some(20)));
+    type_line(&world, &life, "stty size");
+    until("the program has it", || screen(&world, &life)["lines"].to_string().contains("20 60"));
+    life.replace("host");
+    assert_eq!(size(), (Some(60), Some(20)), "nobody has it on record");
+    life.replace("guard");
+    let wide = abide_core::screen::Size { cols: 120, rows: 40 };
+    let mut attached = Terminal::of_size(wide, &world.abide.command(&["attach", &life.id]));
+    until("the session takes the size of who attached", || size() == (Some(120), Some(40)));
+    let line = "x".repeat(110);
+    attached.type_in(format!("echo {line}\r").as_bytes());
+    attached
+        .until_screen("a line of its width", |screen| screen.visible_text().contains(&format!("\n{line}")));
+    assert!(screen(&world, &life)["lines"].to_string().contains(&format!("\"{line}\"")));
+}
