@@ -3,9 +3,10 @@
 
 use crate::evidence::Size;
 use crate::failure::Failure;
+use crate::recording::unrecorded::Unrecorded;
 
 /// The version of these messages.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// As many clients are served, and so many clients' numbers are remembered.
 pub const CLIENTS: usize = 256;
 /// Under whose name answers to the program's own queries are kept, numbered by their positions. No client is this one.
@@ -99,6 +100,8 @@ pub enum ToHostFromClient {
         seen: u64,
         tagged: Tagged,
     },
+    /// Send what is not on record behind this position. Since version 4.
+    Unrecorded(u64),
 }
 
 /// As what a client attaches.
@@ -169,6 +172,8 @@ pub enum ToClient {
         over: bool,
         nonce: String,
     },
+    /// What is not on record of what was shown.
+    Unrecorded(Unrecorded),
     /// The program's end is on record.
     Ended,
     /// The host does not do this.
@@ -316,6 +321,7 @@ impl Message for ToHostFromClient {
             Self::Hold => (b'(', Vec::new()),
             Self::Release => (b')', Vec::new()),
             Self::Exec { seen, tagged } => (b'x', join(&[*seen], &tagged.pack())),
+            Self::Unrecorded(behind) => (b'u', join(&[*behind], &[])),
         }
     }
 
@@ -343,6 +349,7 @@ impl Message for ToHostFromClient {
                 let ([seen], tagged) = split(body)?;
                 Self::Exec { seen, tagged: Tagged::unpack(tagged)? }
             }
+            b'u' => Self::Unrecorded(split::<1>(body)?.0[0]),
             _ => return None,
         })
     }
@@ -359,6 +366,12 @@ impl Message for ToClient {
             Self::Snapshot { position, frozen } => (b's', join(&[*position], frozen)),
             Self::Marked { position, name } => (b'm', join(&[*position], name.as_bytes())),
             Self::Exec { over, nonce } => (b'q', [&[u8::from(*over)], nonce.as_bytes()].concat()),
+            Self::Unrecorded(told) => {
+                // A size without cells is none.
+                let (sized_at, size) = told.sized.unwrap_or((0, Size { cols: 0, rows: 0 }));
+                let head = join(&[told.position, sized_at], &pack_size(size));
+                (b'u', [head, told.bytes.clone()].concat())
+            }
             Self::Ended => (b'e', Vec::new()),
             Self::Refused(failure) => (b'x', failure.to_line()),
         }
@@ -388,6 +401,12 @@ impl Message for ToClient {
             b'q' => {
                 let (over, nonce) = body.split_first()?;
                 Self::Exec { over: *over != 0, nonce: String::from_utf8(nonce.to_vec()).ok()? }
+            }
+            b'u' => {
+                let ([position, sized_at], rest) = split(body)?;
+                let (size, bytes) = rest.split_at_checked(4)?;
+                let sized = unpack_size(size).map(|size| (sized_at, size));
+                Self::Unrecorded(Unrecorded { position, bytes: bytes.to_vec(), sized })
             }
             b'e' => Self::Ended,
             b'x' => Self::Refused(Failure::from_line(body)?),
@@ -469,6 +488,7 @@ mod tests {
             ToHostFromClient::Hold,
             ToHostFromClient::Release,
             ToHostFromClient::Exec { seen: 5, tagged: tagged(&bytes) },
+            ToHostFromClient::Unrecorded(77),
         ]);
         check(&[
             ToClient::Welcome { version: VERSION, generation: 3 },
@@ -476,7 +496,9 @@ mod tests {
             ToClient::Paint(bytes.clone()),
             ToClient::Output(bytes.clone()),
             ToClient::Applied { seq: 4 },
-            ToClient::Snapshot { position: 8, frozen: bytes },
+            ToClient::Snapshot { position: 8, frozen: bytes.clone() },
+            ToClient::Unrecorded(Unrecorded { position: 8, bytes, sized: None }),
+            ToClient::Unrecorded(Unrecorded { sized: Some((9, SIZE)), ..Unrecorded::default() }),
             ToClient::Marked { position: 9, name: "here".into() },
             ToClient::Exec { over: true, nonce: "k3v9".into() },
             ToClient::Ended,

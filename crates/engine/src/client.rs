@@ -200,6 +200,11 @@ impl Client {
         }
     }
 
+    /// Asks for what is not on record behind a position. Hosts of before version 4 pass over it.
+    pub(crate) fn ask_unrecorded(&mut self, behind: u64) -> io::Result<()> {
+        self.say(&ToHostFromClient::Unrecorded(behind))
+    }
+
     pub(crate) fn ask_snapshot(&mut self) -> io::Result<()> {
         self.say(&ToHostFromClient::Snapshot)
     }

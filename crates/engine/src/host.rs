@@ -20,7 +20,7 @@ use abide_core::evidence::{Body, Hosted, Noted, Role};
 use abide_core::failure::{Code, Failure};
 use abide_core::identity::Lock;
 use abide_core::verdict::is_closed;
-use abide_core::wire::{ToGuard, ToHost};
+use abide_core::wire::{ToClient, ToGuard, ToHost};
 use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
 use abide_sys::poll::{self, Interest};
@@ -399,7 +399,10 @@ impl Host {
                 let screen = self.follow.screen();
                 let frozen = if history { screen.freeze() } else { screen.freeze_shown() };
                 let position = self.follow.position();
-                self.clients.snapshot(client, position, frozen);
+                self.clients.say(client, &ToClient::Snapshot { position, frozen });
+            }
+            Wish::Unrecorded { client, behind } => {
+                self.clients.say(client, &ToClient::Unrecorded(self.spill.unrecorded(behind)));
             }
         }
     }

@@ -315,6 +315,7 @@ impl Attached {
                 | ToClient::Snapshot { .. }
                 | ToClient::Marked { .. }
                 | ToClient::Exec { .. }
+                | ToClient::Unrecorded(_)
                 | ToClient::Refused(_) => {}
             }
         }

@@ -237,6 +237,7 @@ impl Driver<'_> {
                 | ToClient::Snapshot { .. }
                 | ToClient::Marked { .. }
                 | ToClient::Exec { .. }
+                | ToClient::Unrecorded(_)
                 | ToClient::Ended => None,
             };
             match self.client_mut().hear_until(deadline, &mut refused) {

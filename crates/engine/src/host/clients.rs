@@ -52,6 +52,11 @@ pub(super) enum Wish {
         client: usize,
         history: bool,
     },
+    /// Send what is not on record behind this position.
+    Unrecorded {
+        client: usize,
+        behind: u64,
+    },
 }
 
 pub(super) struct Clients {
@@ -287,9 +292,10 @@ impl Clients {
         }
     }
 
-    pub(super) fn snapshot(&mut self, number: usize, position: u64, frozen: Vec<u8>) {
+    /// Says this to one connection.
+    pub(super) fn say(&mut self, number: usize, message: &ToClient) {
         if let Some(client) = self.all.iter_mut().find(|client| client.number == number) {
-            client.send(&ToClient::Snapshot { position, frozen });
+            client.send(message);
         }
     }
 
@@ -312,9 +318,7 @@ impl Clients {
     /// Says that this is not done.
     pub(super) fn refuse(&mut self, number: usize, refusal: Failure) {
         self.awaited = self.awaited.filter(|(awaited, _)| *awaited != number);
-        if let Some(client) = self.all.iter_mut().find(|client| client.number == number) {
-            client.send(&ToClient::Refused(refusal));
-        }
+        self.say(number, &ToClient::Refused(refusal));
     }
 
     /// A line runs, or is over: those who are not attached may have asked for it.
@@ -410,6 +414,9 @@ impl Client {
             }
             ToHostFromClient::Snapshot => self.picture(true, turn),
             ToHostFromClient::Look => self.picture(false, turn),
+            ToHostFromClient::Unrecorded(behind) => {
+                turn.wishes.push(Wish::Unrecorded { client: self.number, behind });
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 //! A recording again, step by step: the screen at the beginning of a span, from the last keyframe before it, then each
 //! entry with the screen that it makes. Finished, torn, damaged or growing: what is missing is told where it is missing.
 
+mod stride;
+mod unrecorded;
+
 use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -8,7 +11,7 @@ use std::os::fd::BorrowedFd;
 use abide_core::failure::Failure;
 use abide_core::instant::{At, Instant, Span};
 use abide_core::keyframe::Head;
-use abide_core::recording::{Entry, Kind, cut_says};
+use abide_core::recording::{Entry, Kind};
 use abide_core::screen::{Notice, Screen};
 use abide_sys::clock;
 use abide_sys::signal::Signals;
@@ -23,6 +26,7 @@ use super::{Found, Reader};
 use crate::client::mark::Marking;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
+use stride::{Stepped, Taken, taken};
 
 /// After so many entries it is asked whether a signal came.
 const SIGNALS_EVERY: u64 = 64;
@@ -73,17 +77,6 @@ pub struct Replay<'a> {
     /// A place that could not be read, until what follows tells whether anything is missing there.
     damage: Option<Damage>,
     due: Due,
-}
-
-/// What an attempt to go on came to.
-enum Taken {
-    Entry,
-    Gap(Gap),
-    LetGo,
-    /// The next entry is behind the limit.
-    Beyond,
-    /// There is nothing more to read for now.
-    Nothing,
 }
 
 impl<'a> Replay<'a> {
@@ -280,7 +273,10 @@ impl<'a> Replay<'a> {
                     break;
                 }
                 Taken::Nothing => match self.tail.more(&mut self.reader) {
-                    Some(News::CaughtUp) if !self.tail.waits() && self.from.is_reached(&self.replayed) => {
+                    Some(News::CaughtUp) if !self.tail.waits() => {
+                        if !self.from.is_reached(&self.replayed) {
+                            self.begin_unrecorded();
+                        }
                         break;
                     }
                     Some(_) => {}
@@ -366,6 +362,9 @@ impl<'a> Replay<'a> {
                 Some(end) if end > begin || entry.payload.is_empty() => end,
                 Some(_) | None => return Ok(Taken::Beyond),
             };
+            if entry.position > self.replayed.position && !self.tail.waits() {
+                unrecorded::take(&mut self.tail, &mut self.replayed, entry.position);
+            }
             if let Some(gap) = self.due.missing_before(&entry, self.replayed.position) {
                 self.replayed.miss(entry.position);
                 return Ok(Taken::Gap(gap));
@@ -383,8 +382,7 @@ impl<'a> Replay<'a> {
                 self.replayed.entries = entry.counted(self.replayed.entries);
             }
             self.piece = begin..end;
-            let cut = entry.kind == Kind::Cut;
-            return Ok(if cut { Taken::Gap(Gap::Cut(cut_says(entry.payload))) } else { Taken::Entry });
+            return Ok(taken(&entry));
         }
     }
 
@@ -425,18 +423,4 @@ impl<'a> Replay<'a> {
         }
         if self.tail.has_ended() { self.due.missing_at(position) } else { self.due.cut_at(position) }
     }
-}
-
-/// What a step came to.
-enum Stepped {
-    Begun,
-    Entry,
-    /// What the veil kept back up to the end.
-    Unveiled,
-    Gap(Gap),
-    LetGo,
-    CaughtUp,
-    /// The recording ends before the span begins.
-    Short,
-    End,
 }

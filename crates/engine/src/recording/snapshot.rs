@@ -121,6 +121,7 @@ fn answer(dir: SessionDir) -> Option<(u64, Vec<u8>)> {
             | ToClient::Applied { .. }
             | ToClient::Marked { .. }
             | ToClient::Exec { .. }
+            | ToClient::Unrecorded(_)
             | ToClient::Ended
             | ToClient::Refused(_) => None,
         });

@@ -6,10 +6,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use abide_core::evidence::Size;
 use abide_core::id::SessionId;
+use abide_core::recording::unrecorded::Unrecorded;
+use abide_core::screen::Screen;
 use abide_core::status::Status;
 use abide_core::wire::ToClient;
-use abide_sys::poll;
 use abide_sys::signal::Signals;
+use abide_sys::{clock, poll};
 
 use super::Reader;
 use crate::client::Client;
@@ -18,6 +20,10 @@ use crate::truth::{Session, Truth};
 
 /// Everything is looked at again after this long, whatever was or was not heard.
 const RESCAN_MS: u64 = 1_000;
+/// A host that has not answered by then is not waited for.
+const ANSWER_MS: u64 = 1_000;
+/// Since which version of the messages hosts tell what is not on record.
+const TELLS_SINCE: u8 = 4;
 
 /// The end of a session's recording.
 #[derive(Debug)]
@@ -36,6 +42,8 @@ pub(super) struct Tail<'a> {
     signalled: Option<i32>,
     /// What is not there yet is waited for, not left to whoever asks.
     waits: bool,
+    /// What was shown where the reading is to begin, if what is on record does not come to there.
+    pub(super) beyond: Option<Box<Screen>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +81,19 @@ impl<'a> Tail<'a> {
         let growth = if follow { Growth::Growing { caught_up: false } } else { Growth::Ended { torn } };
         let ended = torn && !follow;
         let status = session.verdict.status;
-        Ok(Self { truth, home, id, status, growth, ended, bell, signals: None, signalled: None, waits: true })
+        Ok(Self {
+            truth,
+            home,
+            id,
+            status,
+            growth,
+            ended,
+            bell,
+            signals: None,
+            signalled: None,
+            waits: true,
+            beyond: None,
+        })
     }
 
     pub(super) const fn status(&self) -> Status {
@@ -152,6 +172,11 @@ impl<'a> Tail<'a> {
         self.waits
     }
 
+    /// What is not on record behind a position, as whoever serves the session tells it.
+    pub(super) fn unrecorded(&mut self, behind: u64) -> Option<Unrecorded> {
+        self.bell.as_mut()?.unrecorded(behind)
+    }
+
     /// What becomes readable when there may be more; none if nobody would say so.
     pub(super) fn bell(&self) -> Option<BorrowedFd<'_>> {
         self.bell.as_ref()?.0.as_ref().map(AsFd::as_fd)
@@ -169,6 +194,31 @@ impl Bell {
             client.attach(size, true)?;
         }
         Ok(Self(client))
+    }
+
+    fn unrecorded(&mut self, behind: u64) -> Option<Unrecorded> {
+        let client = self.0.as_mut()?;
+        let told = |message: &ToClient| match message {
+            ToClient::Unrecorded(told) => Some(Some(told.clone())),
+            ToClient::Welcome { version, .. } if *version < TELLS_SINCE => Some(None),
+            ToClient::Welcome { .. }
+            | ToClient::Stage { .. }
+            | ToClient::Paint(_)
+            | ToClient::Output(_)
+            | ToClient::Applied { .. }
+            | ToClient::Snapshot { .. }
+            | ToClient::Marked { .. }
+            | ToClient::Exec { .. }
+            | ToClient::Ended
+            | ToClient::Refused(_) => None,
+        };
+        if (1..TELLS_SINCE).contains(&client.version()) {
+            return None;
+        }
+        client.ask_unrecorded(behind).ok()?;
+        let deadline = clock::now().boot.saturating_add(ANSWER_MS);
+        // One that is gone is noticed where it is waited for.
+        client.hear_until(deadline, &mut { told }).ok()??
     }
 
     /// Waits for so many ms at most, or for a signal. True if anything was heard of the session.

@@ -89,6 +89,7 @@ fn wait(
         watched.iter().all(|one| one.ending.evidence().is_some_and(|file| watch.growth_of(file).is_ok()))
     });
     loop {
+        let looked = clock::now().boot;
         for one in &mut watched {
             one.look(truth, home, (conditions, until))?;
         }
@@ -102,7 +103,9 @@ fn wait(
         if enough || hopeless || deadline.is_some_and(|at| at <= now) {
             return Ok(watched.into_iter().map(|one| one.stood(truth, home)).collect());
         }
-        let wakes = watched.iter().filter_map(|one| one.wake_at(conditions)).chain(deadline);
+        // What was due before the look was judged by it, and wakes nobody again.
+        let due = watched.iter().filter_map(|one| one.wake_at(conditions, looked));
+        let wakes = due.chain(deadline);
         let left = wakes.min().map_or(RESCAN_MS, |at| at.saturating_sub(now).min(RESCAN_MS));
         let bells = watched.iter().filter(|one| !one.met).flat_map(Watched::bells);
         let mut fds: Vec<BorrowedFd<'_>> = bells.collect();
@@ -134,7 +137,8 @@ impl<'a> Watched<'a> {
     ) -> Result<Self, Failure> {
         let ending = Ending::new(truth, home, id);
         let session = &ending.session;
-        let now = snapshot::snapshot(truth, home, session, None)?.position;
+        let shown = snapshot::snapshot(truth, home, session, None)?;
+        let now = shown.position;
         if let Some(since) = conditions.since.filter(|since| *since > now) {
             return Err(Failure::new(
                 Code::BadTime,
@@ -148,7 +152,10 @@ impl<'a> Watched<'a> {
         let span = Span { from: Some(At::Position(from)), to: None };
         // One that is over shows nothing more, and its recording has an end.
         let follow = !session.is_over();
-        let replay = Replay::open(truth, home, session, &span, follow)?.without_waiting();
+        let mut replay = Replay::open(truth, home, session, &span, follow)?.without_waiting();
+        if from == now {
+            replay = replay.or_from(shown.screen);
+        }
         let shown_at = if conditions.since.is_some() { 0 } else { clock::now().boot };
         Ok(Self { ending, replay, sought: None, position: from, shown_at, met: false, over: false })
     }
@@ -187,6 +194,7 @@ impl<'a> Watched<'a> {
                 // What an update holds back for too long is shown without anything that would be read.
                 self.replay.screen_mut().elapse(clock::boot_micros());
                 self.ending.look_again(truth, home);
+                self.look_beyond();
             }
             if first || fresh || caught_up {
                 self.judge(asked, caught_up);
@@ -196,6 +204,15 @@ impl<'a> Watched<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Takes in what was shown since the recording was cut.
+    fn look_beyond(&mut self) {
+        let is_cut = self.ending.session.evidence.record.cut.is_some();
+        if is_cut && self.replay.take_unrecorded() && self.replay.position() > self.position {
+            self.position = self.replay.position();
+            self.shown_at = clock::now().boot;
+        }
     }
 
     fn judge(&mut self, (conditions, until): (&Conditions, Until), caught_up: bool) {
@@ -218,10 +235,10 @@ impl<'a> Watched<'a> {
     }
 
     /// When nothing will have been shown for long enough, or what an update holds back will be shown.
-    fn wake_at(&self, conditions: &Conditions) -> Option<u64> {
+    fn wake_at(&self, conditions: &Conditions, looked: u64) -> Option<u64> {
         let idle = conditions.idle_ms.map(|ms| self.shown_at.saturating_add(ms));
         let shown = self.replay.screen().hold_ends().map(|ends| ends.div_ceil(1000));
-        idle.into_iter().chain(shown).min().filter(|_| !self.met)
+        idle.into_iter().chain(shown).filter(|at| *at > looked && !self.met).min()
     }
 
     fn bells(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

@@ -3,9 +3,10 @@
 
 use abide_testkit::Terminal;
 use abide_testkit::deadline::until;
+use abide_testkit::trace::calls;
 use serde_json::Value;
 
-use crate::common::{Life, World, data};
+use crate::common::{Life, World, data, waits};
 
 /// A shell whose recording was cut.
 fn cut_shell(world: &World) -> Life<'_> {
@@ -51,4 +52,48 @@ fn a_size_that_is_not_on_record_is_the_screens_and_that_of_the_next_host() {
     attached
         .until_screen("a line of its width", |screen| screen.visible_text().contains(&format!("\n{line}")));
     assert!(screen(&world, &life)["lines"].to_string().contains(&format!("\"{line}\"")));
+}
+
+/// Waits until conditions are met.
+fn met(world: &World, conditions: &[&str]) {
+    let ran = world.abide.run(&[&["wait", "--timeout", "30s"], conditions].concat());
+    assert_eq!(ran.code(), Some(0), "{conditions:?}: {ran:?}");
+}
+
+#[test]
+fn what_is_waited_for_is_seen_on_the_screen_also_behind_the_cut() {
+    let world = World::new();
+    let life = cut_shell(&world);
+    let id = life.id.as_str();
+    met(&world, &["--text", "800", id]);
+    met(&world, &["--idle", "50ms", id]);
+    for conditions in [&["--text", "nothing-such"][..], &["--gone", "800"], &["--idle", "10s"]] {
+        let ran = world.abide.run(&[&["wait", "--timeout", "50ms"], conditions, &[id]].concat());
+        assert_eq!(ran.code(), Some(124), "{conditions:?}: {ran:?}");
+    }
+    // What stood there before is no answer, what has scrolled by since is one.
+    let since = type_line(&world, &life, "seq 900 1000; read x");
+    met(&world, &["--regex", "^901$", "--since", &since, id]);
+    met(&world, &["--text", "1000", "--gone", "901", "--since", &since, id]);
+    let stale = world.abide.run(&["wait", "--text", "800", "--since", &since, "--timeout", "50ms", id]);
+    assert_eq!(stale.code(), Some(124), "{stale:?}");
+    // Whoever waits already hears what comes, whoever serves it then.
+    let mut waiting = world.start(&["wait", "--text", "later", id]);
+    until("it waits", || waits(&waiting));
+    life.replace("host");
+    type_line(&world, &life, "x");
+    type_line(&world, &life, "echo l'a'ter");
+    assert_eq!(waiting.reap(), abide_testkit::Ending::Exited(0));
+    met(&world, &["--text", "later", "--since", "0", id]);
+}
+
+#[test]
+fn who_waits_in_vain_for_one_of_two_conditions_sleeps() {
+    let world = World::new();
+    let life = cut_shell(&world);
+    let log = world.home.around().join("calls");
+    let asked = ["wait", "--idle", "1ms", "--text", "nothing-such", "--timeout", "500ms", &life.id];
+    let (ran, seen) = calls(&world.abide.command(&asked), &["-e", "trace=poll,ppoll"], &log);
+    assert_eq!(ran.code(), Some(124), "{ran:?}");
+    assert!(seen.len() < 100, "{} times: {seen:?}", seen.len());
 }
