@@ -227,9 +227,10 @@ impl Keeper {
         self.read(READS_A_TURN);
         let Tagged { client, seq, tag, bytes } = tagged;
         let payload = [&client.to_le_bytes()[..], &seq.to_le_bytes(), &tag].concat();
-        if self.recorder.add(Kind::Exec, &payload) {
-            self.link.queue((client, seq), bytes);
-        }
+        let tagged = self.recorder.tag(&payload);
+        self.note_cut();
+        // Of a line without its tag nothing is typed; that there is none on record tells whoever asked.
+        self.link.queue((client, seq), if tagged { bytes } else { Vec::new() });
     }
 
     /// At a password prompt only the count is kept.
@@ -364,11 +365,15 @@ impl Keeper {
             took != Took::Closed
         });
         // Before anyone looks: whoever finds that something is missing finds why.
-        if let Some(cut) = self.recorder.newly_cut() {
-            self.note(Body::Cut(cut));
-        }
+        self.note_cut();
         if self.recorder.position() > before {
             self.link.nudge();
+        }
+    }
+
+    fn note_cut(&mut self) {
+        if let Some(cut) = self.recorder.newly_cut() {
+            self.note(Body::Cut(cut));
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod listening;
 mod prompt;
+mod refusal;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,7 +14,6 @@ use abide_core::keys::press::{self, Press};
 use abide_core::keys::shell::{self, Case, Keys};
 use abide_core::recording::veil::{Phase, Stage, Tag};
 use abide_core::screen::Screen;
-use abide_core::status::Column;
 use abide_core::verdict::program_of;
 use abide_core::wire::{LONGEST, ToClient};
 use abide_sys::poll::{self, Interest};
@@ -165,6 +165,11 @@ impl Driver<'_> {
             let bytes = self.bytes(&step.keys, &screen)?;
             self.check_lines(&bytes)?;
             self.type_tagged(seen, run.tag(phase), bytes)?;
+            listening.read().map_err(|e| self.failed(&e))?;
+            if !listening.tagged {
+                // Tagged before it is typed: nothing was.
+                return Err(self.not_taken().into());
+            }
             phase = Phase::More;
             if step.keys.last() == Some(&Keys::Press("enter")) {
                 break;
@@ -310,6 +315,9 @@ impl Driver<'_> {
     }
 
     fn broken_off(&self, listening: &Listening) -> Unfinished {
+        if self.cut().is_some() {
+            return Unfinished { failure: self.not_recorded(), output: self.written(listening) };
+        }
         let why = if listening.broken {
             "the line was broken off by Ctrl-C"
         } else {
@@ -330,11 +338,7 @@ impl Driver<'_> {
         ended?;
         let output = self.written(listening);
         match listening.code {
-            Some(_) if listening.cut => {
-                let failure =
-                    self.refusal(Code::Io, "its output could not be recorded", "`abide doctor` says why");
-                Err(Unfinished { failure, output })
-            }
+            Some(_) if listening.cut => Err(Unfinished { failure: self.not_recorded(), output }),
             Some(code) => Ok(Executed { code, output, position }),
             None => {
                 let id = &self.session().id;
@@ -357,53 +361,6 @@ impl Driver<'_> {
             output.extend_from_slice(listening.veil.held());
         }
         if terminal.is_none_or(tty::returns_carriage) { without_returns(&output) } else { output }
-    }
-
-    fn ended_first(&self) -> Failure {
-        let now = self.truth().of(self.home(), &self.session().id);
-        let id = now.id.as_str();
-        let how = now.verdict.outcome.as_ref().map_or_else(
-            || now.verdict.status.name().to_owned(),
-            |_| {
-                now.verdict
-                    .codes
-                    .wait
-                    .map_or_else(|| now.verdict.status.name().to_owned(), |code| format!("code {code}"))
-            },
-        );
-        Failure::new(
-            Code::Column(Column::Commandable),
-            format!("session {id} ended before the line did, with {how}: the line ended its shell"),
-        )
-        .hint(format!("`abide why {id}` shows the proof"))
-        .about(id)
-        .in_status(now.verdict.status)
-    }
-
-    fn no_shell(&self, why: &str) -> Failure {
-        let id = &self.session().id;
-        self.refusal(
-            Code::NoShell,
-            &format!("no shell waits at its prompt: {why}"),
-            &format!("`abide snapshot {id}` shows what is there; `abide type {id}` types into any program"),
-        )
-    }
-
-    fn outdated(&self) -> Failure {
-        let id = &self.session().id;
-        self.refusal(
-            Code::Outdated,
-            "whoever serves it did not take the line, and may be of a version before exec",
-            &format!("`abide upgrade {id}` makes it go on as this version"),
-        )
-    }
-
-    fn refusal(&self, code: Code, why: &str, way_out: &str) -> Failure {
-        let session = self.session();
-        Failure::new(code, format!("cannot run a line in session {}: {why}", session.id))
-            .hint(way_out)
-            .about(session.id.as_str())
-            .in_status(session.verdict.status)
     }
 }
 

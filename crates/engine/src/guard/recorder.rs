@@ -116,6 +116,16 @@ impl Recorder {
         self.put(kind, payload).is_ok()
     }
 
+    /// Records the tag of a line, and says whether there was room. Without it the line is not typed, and the cut is told
+    /// although no output is missing yet.
+    pub(super) fn tag(&mut self, payload: &[u8]) -> bool {
+        let put = self.put(Kind::Exec, payload);
+        if let Err(error) = &put {
+            self.cut(error);
+        }
+        put.is_ok()
+    }
+
     /// The terminal is about to have this size. Where there is no room to record that, the host learns it from the spill.
     pub(super) fn resize(&mut self, size: Size) {
         // Forgotten first: whoever reads it off the recording must not find the one before afterwards.
@@ -178,10 +188,7 @@ impl Recorder {
     }
 
     fn lose(&mut self, length: usize, error: &io::Error) {
-        if self.lost == 0 {
-            self.reason = error.to_string();
-            self.newly_cut = Some(Cut { offset: self.position, reason: self.reason.clone() });
-        }
+        self.cut(error);
         self.spill.keep(self.position, length);
         self.lost += length as u64;
         self.position += length as u64;
@@ -192,6 +199,14 @@ impl Recorder {
     /// Says how far we have come, to whoever comes after us.
     fn reach(&self) {
         self.spill.reach(self.position, self.entries.unwrap_or(0));
+    }
+
+    /// Nothing more can be recorded; told once.
+    fn cut(&mut self, error: &io::Error) {
+        if self.lost == 0 {
+            self.reason = error.to_string();
+            self.newly_cut = Some(Cut { offset: self.position, reason: self.reason.clone() });
+        }
     }
 
     /// There may be room again: the gap is recorded before anything else, then the size that what follows is made for.

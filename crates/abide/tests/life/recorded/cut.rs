@@ -97,3 +97,34 @@ fn who_waits_in_vain_for_one_of_two_conditions_sleeps() {
     assert_eq!(ran.code(), Some(124), "{ran:?}");
     assert!(seen.len() < 100, "{} times: {seen:?}", seen.len());
 }
+
+#[test]
+fn a_line_whose_tag_has_no_room_is_refused_with_the_cut_as_the_reason_and_never_typed() {
+    let world = World::new();
+    // Cut by what was shown; and by the tag itself, all that was shown being on record.
+    let whole = world.observe(world.launch(&["--max-recording", "2K"], &["env", "PS1=% ", "bash", "--norc"]));
+    met(&world, &["--text", "% ", &whole.id]);
+    let long = format!("echo ran; : {}", "x".repeat(2500));
+    for (life, line) in [(cut_shell(&world), "echo ran"), (whole, &long)] {
+        let ran = world.abide.run(&["exec", "--json", &life.id, "--", line]);
+        let error = &ran.json()["error"];
+        assert_eq!((ran.code(), error["code"].as_str()), (Some(125), Some("io")), "{ran:?}");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.contains("its recording was cut (it is as long as it may be)"), "{ran:?}");
+        assert_eq!(world.told(&life.id, "cut").len(), 1, "it is told");
+        type_line(&world, &life, "echo st'i'll");
+        met(&world, &["--regex", "^still$", &life.id]);
+        assert!(!screen(&world, &life)["lines"].to_string().contains("exec"), "nothing was typed");
+    }
+}
+
+#[test]
+fn a_line_whose_output_has_no_room_says_so_once_its_shell_is_at_the_prompt_again() {
+    let world = World::new();
+    let life = world.observe(world.launch(&["--max-recording", "8K"], &["env", "PS1=% ", "bash", "--norc"]));
+    met(&world, &["--text", "% ", &life.id]);
+    let ran = world.abide.run(&["exec", "--json", &life.id, "--", "seq 100; seq 100000 200000"]);
+    let error = &ran.json()["error"];
+    assert_eq!((ran.code(), error["code"].as_str()), (Some(125), Some("io")), "{ran:?}");
+    assert!(error["message"].as_str().unwrap_or_default().contains("could not be recorded"), "{ran:?}");
+}

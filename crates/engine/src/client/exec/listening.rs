@@ -12,6 +12,8 @@ use crate::recording::{Found, Reader};
 pub(super) struct Listening {
     pub(super) reader: Reader,
     nonce: String,
+    /// Its tag is on record.
+    pub(super) tagged: bool,
     pub(super) veil: Veil,
     pub(super) output: Vec<u8>,
     pub(super) begun: bool,
@@ -31,6 +33,7 @@ impl Listening {
         Self {
             reader,
             nonce: nonce.to_owned(),
+            tagged: false,
             veil: Veil::default(),
             output: Vec::new(),
             begun: false,
@@ -51,12 +54,13 @@ impl Listening {
 
     /// Takes in what was recorded since.
     pub(super) fn read(&mut self) -> io::Result<()> {
-        let Self { reader, nonce, veil, output, begun, code, cut, broken, typed, echo } = self;
+        let Self { reader, nonce, tagged, veil, output, begun, code, cut, broken, typed, echo } = self;
         let mut take = |found: Found<'_>| {
             let Found::Entry(entry) = found else { return };
             match entry.kind {
                 Kind::Exec => {
                     if let Some(tag) = Tag::of(entry.payload).filter(|tag| tag.nonce == *nonce) {
+                        *tagged = true;
                         veil.tag(&tag, entry.time);
                     }
                 }

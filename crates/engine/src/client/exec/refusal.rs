@@ -1,0 +1,75 @@
+//! Why a line was not run in a session's shell, or came to no code: each with the way out.
+
+use abide_core::failure::{Code, Failure};
+use abide_core::status::Column;
+
+use super::Driver;
+
+impl Driver<'_> {
+    pub(super) fn ended_first(&self) -> Failure {
+        let now = self.truth().of(self.home(), &self.session().id);
+        let id = now.id.as_str();
+        let how = now.verdict.outcome.as_ref().map_or_else(
+            || now.verdict.status.name().to_owned(),
+            |_| {
+                now.verdict
+                    .codes
+                    .wait
+                    .map_or_else(|| now.verdict.status.name().to_owned(), |code| format!("code {code}"))
+            },
+        );
+        Failure::new(
+            Code::Column(Column::Commandable),
+            format!("session {id} ended before the line did, with {how}: the line ended its shell"),
+        )
+        .hint(format!("`abide why {id}` shows the proof"))
+        .about(id)
+        .in_status(now.verdict.status)
+    }
+
+    pub(super) fn no_shell(&self, why: &str) -> Failure {
+        let id = &self.session().id;
+        self.refusal(
+            Code::NoShell,
+            &format!("no shell waits at its prompt: {why}"),
+            &format!("`abide snapshot {id}` shows what is there; `abide type {id}` types into any program"),
+        )
+    }
+
+    pub(super) fn not_recorded(&self) -> Failure {
+        self.refusal(Code::Io, "its output could not be recorded", "`abide doctor` says why")
+    }
+
+    /// Why nothing more is recorded, if that is so.
+    pub(super) fn cut(&self) -> Option<String> {
+        let now = self.truth().of(self.home(), &self.session().id);
+        now.evidence.record.cut.map(|told| told.body.reason)
+    }
+
+    /// The line was not typed. Where its tag has no room, nothing that it wrote would have been recorded.
+    pub(super) fn not_taken(&self) -> Failure {
+        let Some(reason) = self.cut() else { return self.outdated() };
+        self.refusal(
+            Code::Io,
+            &format!("its recording was cut ({reason}), and what a line writes is read from there"),
+            &format!("`abide type {}` types into it all the same", self.session().id),
+        )
+    }
+
+    pub(super) fn outdated(&self) -> Failure {
+        let id = &self.session().id;
+        self.refusal(
+            Code::Outdated,
+            "whoever serves it did not take the line, and may be of a version before exec",
+            &format!("`abide upgrade {id}` makes it go on as this version"),
+        )
+    }
+
+    pub(super) fn refusal(&self, code: Code, why: &str, way_out: &str) -> Failure {
+        let session = self.session();
+        Failure::new(code, format!("cannot run a line in session {}: {why}", session.id))
+            .hint(way_out)
+            .about(session.id.as_str())
+            .in_status(session.verdict.status)
+    }
+}
