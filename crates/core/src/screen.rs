@@ -12,7 +12,7 @@
 mod act;
 pub(crate) mod bytes;
 mod clip;
-mod cluster;
+pub(crate) mod cluster;
 pub mod condition;
 mod cursor;
 mod dump;

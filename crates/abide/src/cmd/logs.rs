@@ -131,6 +131,7 @@ impl Lines<'_> {
             Shown::Missing(bytes) => self.interrupt("missing", Gap::Missing(bytes).says()),
             Shown::Beginning(bytes) => self.interrupt("missing", Gap::Beginning(bytes).says()),
             Shown::CaughtUp => self.let_go_of_tail(),
+            Shown::Sized(cols) => self.plain.iter_mut().for_each(|plain| plain.resize(cols)),
         }
         self.failure.is_none() && self.front.output.has_reader()
     }

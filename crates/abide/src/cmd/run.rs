@@ -167,7 +167,7 @@ fn pass_on(
                     .remark(&format!("abide: not all of what session {} says is on record", session.id));
                 Ok(())
             }
-            Shown::CaughtUp => Ok(()),
+            Shown::CaughtUp | Shown::Sized(_) => Ok(()),
         };
         failure = put.err();
         failure.is_none() && front.output.has_reader()

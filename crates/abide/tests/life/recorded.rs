@@ -6,5 +6,6 @@ mod exported;
 mod honest;
 mod instants;
 mod keeping;
+mod lines;
 mod pictured;
 mod played;

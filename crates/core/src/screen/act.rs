@@ -49,6 +49,7 @@ impl Actor for Term {
                 }
             }
             0x0D => {
+                self.part_line();
                 self.cursor.col = 0;
                 self.cursor.pending = false;
             }
@@ -111,6 +112,33 @@ impl Actor for Term {
 }
 
 impl Term {
+    /// Blanks were written up to the end of a row, this one or the one before, from wherever that was: then this row
+    /// begins a line of its own. So shells make sure that a prompt does (zsh, fish).
+    fn part_line(&mut self) {
+        let (cols, row) = (self.cols(), self.cursor.row);
+        let grid = self.pages.grid_mut();
+        let Some(before) = row.checked_sub(1).filter(|before| grid.row(*before).wrapped) else { return };
+        let used = |row: usize, of: usize| {
+            let cells = grid.row(row).cells().iter().take(of);
+            cells
+                .enumerate()
+                .filter(|(_, cell)| cell.ch != ' ' || cell.is_tail())
+                .last()
+                .map_or(0, |(at, _)| at + 1)
+        };
+        let col = self.cursor.col + usize::from(self.cursor.pending);
+        let blanks = match used(row, col) {
+            0 if col > 0 => cols - used(before, cols) + col,
+            used if self.cursor.pending => cols - used,
+            _ => return,
+        };
+        if blanks >= (cols / 2).max(2) {
+            let before = grid.row_mut(before);
+            before.wrapped = false;
+            before.news.tell();
+        }
+    }
+
     /// To the next tab stops. As in xterm and tmux, a wrap that is pending stays so.
     fn tab(&mut self, count: usize) {
         for _ in 0..count.min(self.cols()) {

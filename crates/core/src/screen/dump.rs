@@ -20,7 +20,7 @@ use super::title::Names;
 const BEGIN: &str = "\x1b[!p\x1b[?6l\x1b[?7h\x1b[4l\x1b[20l\x1b[r\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[0m\x1b]8;;\x1b\\\x1b[H\x1b[2J";
 const CLEAR: &str = "\x1b[0m\x1b[H\x1b[2J";
 /// A wide blank: in the last column it must wrap. A sequence before it keeps it from joining the character there.
-const WIDE_BLANK: &str = "\x1b(B\u{3000}\r\x1b[0m\x1b[K";
+const WIDE_BLANK: &str = "\x1b(B\u{3000}\x1b[G\x1b[0m\x1b[K";
 
 impl Screen {
     /// Bytes that show this screen on a terminal of the same size, with the last `scrollback` lines above it, and
@@ -193,9 +193,9 @@ impl Painter {
             match row.continues() {
                 (true, false) => {
                     // A blank in the next row makes this one a wrapped one. It is written in the plain pen, for a line
-                    // that scrolls in takes the pen's background.
+                    // that scrolls in takes the pen's background. A carriage return could part the two.
                     self.ink(&Pen::default(), None);
-                    self.say(" \r");
+                    self.say(" \x08");
                 }
                 (true, true) => {
                     let bg = row.cell(grid.cols() - 1).style.bg;
@@ -205,7 +205,8 @@ impl Painter {
                 }
                 (false, _) if index + 1 < rows.len() => {
                     self.ink(&Pen::default(), None);
-                    self.say("\r\n");
+                    let continued = index > 0 && rows[index - 1].wrapped;
+                    self.say(if continued { "\x1b[G\n" } else { "\r\n" });
                 }
                 (false, _) => {}
             }

@@ -8,7 +8,7 @@ use abide_core::search::{Lines, lines};
 use proptest::prelude::*;
 use regex::Regex;
 
-use crate::common::{Stream, feed, screen, size, stream};
+use crate::common::{Stream, fed, feed, screen, size, stream};
 
 const CASES: u32 = if cfg!(debug_assertions) { 30 } else { 20_000 };
 
@@ -183,4 +183,24 @@ proptest! {
             prop_assert!(false, "{}", why);
         }
     }
+}
+
+#[test]
+fn a_row_that_a_shell_came_to_by_writing_blanks_begins_a_line_of_its_own() {
+    let lines = |stream: &str| -> Vec<String> {
+        let lines = fed(20, 6, stream).lines(false).into_iter();
+        lines
+            .map(|(_, line)| String::from_utf8(line.text).expect("text"))
+            .filter(|line| !line.is_empty())
+            .collect()
+    };
+    // As zsh and fish do it behind output without a new line, of any length.
+    for length in [1, 5, 17, 18, 19, 20, 21, 40] {
+        let text = "x".repeat(length);
+        let mark = if length % 20 == 0 { "" } else { "%" };
+        assert_eq!(lines(&format!("{text}%{:19}\r \r\x1b[J$ ls", "")), [&format!("{text}{mark}"), "$ ls"]);
+    }
+    // As bash does it within a long line, and anyone who writes on.
+    assert_eq!(lines("0123456789012345678  \rlast"), ["0123456789012345678 last"]);
+    assert_eq!(lines("0123456789          \x1b[Klast"), ["0123456789          last"]);
 }

@@ -1,8 +1,9 @@
 //! What a session showed, in order: from the recording, and as it goes on with whoever serves it as the bell.
 
+use abide_core::evidence::frame::body_from_line;
 use abide_core::failure::Failure;
 use abide_core::instant::Span;
-use abide_core::recording::Kind;
+use abide_core::recording::{Kind, Start, parse_resize};
 
 use super::damage::Gap;
 use super::replay::{Replay, Step, What};
@@ -14,6 +15,8 @@ use crate::truth::{Session, Truth};
 pub enum Shown<'a> {
     /// At this wall time, in ms, the program wrote this.
     Output { wall: i64, errors: bool, bytes: &'a [u8] },
+    /// What follows is made for a terminal of so many columns; none for a pipe.
+    Sized(Option<u16>),
     /// So many bytes of the recording cannot be read.
     Damage { offset: u64, length: u64 },
     /// The recording was cut here.
@@ -35,9 +38,12 @@ pub(crate) fn logs(
     shown: &mut impl FnMut(Shown<'_>) -> bool,
 ) -> Result<(), Failure> {
     let mut replay = Replay::open(truth, home, session, &Span::default(), follow)?.without_screen();
-    while let Some(Step { at, what, .. }) = replay.next()? {
+    while let Some(Step { at, screen, what, .. }) = replay.next()? {
         let wanted = match what {
-            What::Begin(gaps) => gaps.iter().all(|gap| shown(missing(gap))),
+            What::Begin(gaps) => {
+                let cols = session.has_terminal().then(|| screen.size().cols);
+                shown(Shown::Sized(cols)) && gaps.iter().all(|gap| shown(missing(gap)))
+            }
             What::CaughtUp => shown(Shown::CaughtUp),
             What::Gap(gap) => shown(missing(&gap)),
             What::LetGo => true,
@@ -46,14 +52,14 @@ pub(crate) fn logs(
                     let errors = entry.kind == Kind::Errors;
                     shown(Shown::Output { wall: at.wall, errors, bytes: entry.payload })
                 }
-                Kind::Start
-                | Kind::Input
-                | Kind::Hidden
-                | Kind::Answer
-                | Kind::Resize
-                | Kind::Mark
-                | Kind::Exec
-                | Kind::Cut => true,
+                Kind::Start => {
+                    let start = body_from_line::<Start>(entry.payload).ok();
+                    start.is_none_or(|start| shown(Shown::Sized(start.size.map(|size| size.cols))))
+                }
+                Kind::Resize => {
+                    parse_resize(entry.payload).is_none_or(|size| shown(Shown::Sized(Some(size.cols))))
+                }
+                Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Exec | Kind::Cut => true,
             },
         };
         if !wanted {
