@@ -31,7 +31,7 @@ fn a_recording_that_was_cut_says_so_to_everybody_while_the_program_runs() {
     let [gate, end] = paths.each_ref().map(|path| Gate::new(path));
     let script = "echo first; read go < \"$0\"; seq 1 100000; echo last; read go < \"$1\"";
     let command = ["sh", "-c", script, &paths[0], &paths[1]];
-    let life = world.observe(world.launch(&["--max-recording", "64K"], &command));
+    let life = world.observe(world.launch(&["--max-recording", "200K"], &command));
     life.until_shown("first");
     gate.open();
     until("it is cut", || !world.told(&life.id, "cut").is_empty());
