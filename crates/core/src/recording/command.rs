@@ -2,6 +2,8 @@
 //! command line) says where each began and ended and with which code. Only such sequences are looked at, so that a long
 //! recording is gone through quickly.
 
+mod quoted;
+
 use std::str;
 
 use super::prompt::Prompt;
@@ -98,7 +100,7 @@ fn word(body: &str, code: bool) -> Option<Word> {
     match letter {
         "A" => Some(Word::Prompt),
         "B" => Some(Word::Typing),
-        "C" => Some(Word::Runs(rest.split(';').find_map(told_line))),
+        "C" => Some(Word::Runs(told_line(rest))),
         "D" => {
             let first = rest.split(';').next().unwrap_or_default();
             Some(Word::Ended(first.strip_prefix("exit=").unwrap_or(first).parse().ok()))
@@ -108,14 +110,21 @@ fn word(body: &str, code: bool) -> Option<Word> {
     }
 }
 
-/// `cmdline_url=` has the bytes of the line percent-encoded, `cmdline=` as they are in shell quotes.
-fn told_line(field: &str) -> Option<String> {
-    if let Some(encoded) = field.strip_prefix("cmdline_url=") {
-        return Some(percent_decoded(encoded));
+/// `cmdline_url=` has the bytes of the line percent-encoded, `cmdline=` as a shell quotes it; what is not quoted is taken
+/// as it is.
+fn told_line(fields: &str) -> Option<String> {
+    let mut rest = fields;
+    loop {
+        let field = rest.split(';').next().unwrap_or_default();
+        if let Some(encoded) = field.strip_prefix("cmdline_url=") {
+            return Some(percent_decoded(encoded));
+        }
+        if let Some(line) = rest.strip_prefix("cmdline=") {
+            let plain = || line.split(';').next().unwrap_or_default().to_owned();
+            return Some(quoted::unquoted(line).unwrap_or_else(plain));
+        }
+        rest = rest.get(field.len() + 1..)?;
     }
-    let quoted = field.strip_prefix("cmdline=")?;
-    let plain = quoted.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
-    Some(plain.unwrap_or(quoted).to_owned())
 }
 
 fn percent_decoded(text: &str) -> String {
@@ -260,6 +269,10 @@ mod tests {
     fn each_form_of_a_command_line_is_read() {
         let line = |text: &str| Some(text.to_owned());
         assert_eq!(heard(&[b"\x1b]133;C;cmdline='a b'\x07"]), [Word::Runs(line("a b"))]);
+        assert_eq!(heard(&[b"\x1b]133;C;cmdline=a b;aid=3\x07"]), [Word::Runs(line("a b"))]);
+        let quoted = b"\x1b]133;C;aid=3;cmdline=for\\ i\\ in\\ a\\ b\\;\\ do\\ ls\\;\\ done;k=s\x07";
+        assert_eq!(heard(&[quoted]), [Word::Runs(line("for i in a b; do ls; done"))]);
+        assert_eq!(heard(&[b"\x1b]133;C;cmdline=$'a;\\nb'\x07"]), [Word::Runs(line("a;\nb"))]);
         assert_eq!(heard(&[b"\x1b]133;C\x07"]), [Word::Runs(None)]);
         assert_eq!(heard(&[b"\x1b]633;E;echo a\\x3bb\\\\c;nonce\x07"]), [Word::Line("echo a;b\\c".into())]);
         assert_eq!(heard(&[b"\x1b]133;D\x07"]), [Word::Ended(None)]);

@@ -66,3 +66,19 @@ fn a_line_that_is_edited_is_logged_as_it_stood_on_the_screen_whatever_its_charac
         assert!(lines.contains(&line), "{line}: {lines:?}");
     }
 }
+
+#[test]
+fn a_command_line_that_a_shell_quotes_is_listed_as_it_was_typed() {
+    let lines = ["make", "for i in a b; do echo \"$i\"; done", "echo 'it''s' é\nls; ls"];
+    for shell in ["bash", "zsh"].into_iter().filter(|shell| is_installed(shell)) {
+        let world = World::new();
+        let script =
+            "for line; do printf '\\033]133;C;cmdline=%q\\a' \"$line\"; printf '\\033]133;D;0\\a'; done";
+        let id = world.launch(&[], &[&[shell, "-c", script, shell], &lines[..]].concat());
+        assert_eq!(world.wait(&id).0, Some(0));
+        let told = data(&world.abide.run(&["marks", "--json", &id]));
+        let commands = told["commands"].as_array().expect("commands");
+        let listed: Vec<&str> = commands.iter().filter_map(|command| command["command"].as_str()).collect();
+        assert_eq!(listed, lines, "{shell}");
+    }
+}
