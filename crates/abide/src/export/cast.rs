@@ -150,7 +150,6 @@ impl Export for Cast {
             What::Gap(_) | What::LetGo => return Ok(()),
             What::Entry(entry, _) => entry,
         };
-        let micros = self.pace.at(step.at.micros);
         let (code, data) = match entry.kind {
             Kind::Output | Kind::Errors => ("o", self.shown(entry.payload)),
             Kind::Input if self.wanted.input => ("i", self.typed.whole(typed(entry.payload))),
@@ -165,7 +164,11 @@ impl Export for Cast {
             Kind::Mark => ("m", String::from_utf8_lossy(entry.payload).into_owned()),
             Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Exec | Kind::Cut => return Ok(()),
         };
-        self.write(&Piece { micros, code, data }, out)?;
+        // What is left out, or held back until it is whole, ends no pause.
+        if !data.is_empty() {
+            let micros = self.pace.at(step.at.micros);
+            self.write(&Piece { micros, code, data }, out)?;
+        }
         // Where nothing follows yet, somebody may wait for what there is.
         if step.until.is_none() { out.flush() } else { Ok(()) }
     }

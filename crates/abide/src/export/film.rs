@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use abide_core::recording::Kind;
 use abide_core::recording::pace::Pace;
 use abide_core::screen::{Screen, Size};
 use abide_engine::{Step, What};
@@ -90,18 +89,16 @@ impl Filmed {
 
 impl Export for Filmed {
     fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let kind = match &step.what {
+        match &step.what {
             What::Begin(_) => return self.begin(step),
             What::CaughtUp | What::Gap(_) => return Ok(()),
-            What::Entry(entry, _) => entry.kind,
-            What::LetGo => Kind::Output,
-        };
-        let now = self.pace.at(step.at.micros);
-        match kind {
-            Kind::Output | Kind::Errors | Kind::Resize => self.changed = true,
-            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Exec | Kind::Cut => {
-            }
+            What::Entry(..) | What::LetGo => {}
         }
+        // What is not to be seen ends no pause.
+        let seen = step.is_seen();
+        let micros = step.at.micros;
+        let now = if seen { self.pace.at(micros) } else { self.pace.then(micros) };
+        self.changed |= seen;
         let until = step.until.map(|next| Duration::from_micros(self.pace.then(next)));
         if self.changed
             && let Some(from) = self.shutter.opens(Duration::from_micros(now), until)

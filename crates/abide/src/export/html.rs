@@ -106,20 +106,19 @@ fn script(out: &mut dyn Write, statement: &str) -> io::Result<()> {
 
 impl Export for Player {
     fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let (kind, payload) = match &step.what {
+        let mark = match &step.what {
             What::Begin(_) => return self.begin(step, out),
             What::CaughtUp | What::Gap(_) => return Ok(()),
-            What::Entry(entry, _) => (entry.kind, entry.payload),
-            What::LetGo => (Kind::Output, &[][..]),
+            What::Entry(entry, _) => (entry.kind == Kind::Mark).then_some(entry.payload),
+            What::LetGo => None,
         };
-        let now = self.pace.at(step.at.micros);
-        match kind {
-            Kind::Output | Kind::Errors | Kind::Resize => self.changed = true,
-            Kind::Mark => {
-                let name = String::from_utf8_lossy(payload);
-                script(out, &format!("M.push({})", json!([now / 1000, name])))?;
-            }
-            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Exec | Kind::Cut => {}
+        // What is not to be seen ends no pause.
+        let seen = step.is_seen();
+        let micros = step.at.micros;
+        let now = if seen { self.pace.at(micros) } else { self.pace.then(micros) };
+        self.changed |= seen;
+        if let Some(name) = mark.map(String::from_utf8_lossy) {
+            script(out, &format!("M.push({})", json!([now / 1000, name])))?;
         }
         // What is shown only until the next change comes is not worth a picture.
         let stays = step.until.is_none_or(|next| {

@@ -249,3 +249,24 @@ fn the_way_out_of_a_picture_that_is_too_large_is_small_enough() {
     let larger = stage.abide.run(&["screenshot", "--font-size", &(fits + 1).to_string(), "-o", "-", ID]);
     assert_eq!((larger.code(), named(&larger)), (Some(2), Some(fits)), "the largest that fits: {larger:?}");
 }
+
+#[test]
+fn a_pause_in_which_something_was_typed_that_is_left_out_is_no_longer_than_any_other() {
+    let mut tape = Tape::new(30, 4).at(1_000_000).output("one\r\n");
+    for second in 2..20 {
+        tape = tape.at(second * 1_000_000 + 500_000).typed("x");
+    }
+    let (stage, _scene) = stage(&tape.at(21_000_000).output("two\r\n").at(22_000_000).output("three\r\n"));
+    let at = |args: &[&str], piece: &str| -> Option<String> {
+        let text = stage.text(&[&["export", "--idle-limit", "2s"], args, &[ID]].concat());
+        let line = text.lines().find(|line| line.contains(piece))?;
+        Some(line.split_once(',')?.0.trim_start_matches(['[', ' ']).to_owned())
+    };
+    let two = ["--format", "cast", "--cast-version", "2"];
+    assert_eq!(at(&two, "two").as_deref(), Some("3.000000"));
+    assert_eq!(at(&[&two[..], &["--input"]].concat(), "two").as_deref(), Some("21.000000"), "that is shown");
+    assert_eq!(at(&["--format", "html"], "two").as_deref(), Some("<script>F.push([3000"));
+    // An animation says for how long it goes on.
+    let svg = stage.text(&["export", "--idle-limit", "2s", "--format", "svg", ID]);
+    assert!(svg.contains("dur=\"6.000s\""), "{svg}");
+}

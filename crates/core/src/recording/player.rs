@@ -17,10 +17,12 @@ const FASTEST: f64 = 256.0;
 /// What happens to a player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// The replay has come here, and goes on at that time of the recording; none behind the last entry.
+    /// The replay has come here, and goes on at that time of the recording; none behind the last entry. Whether there is
+    /// anything new to be seen.
     Step {
         at: u64,
         until: Option<u64>,
+        shown: bool,
     },
     Key(Key),
     /// It is later.
@@ -69,6 +71,8 @@ pub struct Player {
     /// Where the replay is, and when it goes on.
     at: u64,
     until: Option<u64>,
+    /// When something new was to be seen last, in the recording.
+    shown: u64,
     going: Going,
     painted: u64,
     told_until: u64,
@@ -97,6 +101,7 @@ impl Player {
             end,
             at: 0,
             until: None,
+            shown: 0,
             going,
             painted: 0,
             told_until: 0,
@@ -108,7 +113,11 @@ impl Player {
     #[must_use = "effects are orders"]
     pub fn handle(&mut self, now: u64, input: Input) -> Vec<Effect> {
         match input {
-            Input::Step { at, until } => self.step(now, at, until),
+            Input::Step { at, until, shown } => {
+                let due = self.due();
+                self.shown = if shown { at } else { self.shown };
+                self.step(now, due, (at, until))
+            }
             Input::Key(key) => self.key(now, key),
             Input::Woke => self.go_on(now),
             Input::Resized => {
@@ -142,8 +151,8 @@ impl Player {
         ))
     }
 
-    fn step(&mut self, now: u64, at: u64, until: Option<u64>) -> Vec<Effect> {
-        let due = self.due();
+    /// The replay has come to what was due then.
+    fn step(&mut self, now: u64, due: Option<u64>, (at, until): (u64, Option<u64>)) -> Vec<Effect> {
         (self.at, self.until, self.stale) = (at, until, true);
         self.going = match self.going {
             // What was due a little earlier shifts nothing; what is far behind is not caught up with.
@@ -251,8 +260,9 @@ impl Player {
     /// When the next entry is due.
     fn due(&self) -> Option<u64> {
         let Going::On { since } = self.going else { return None };
-        let pause = self.until?.saturating_sub(self.at);
-        let pause = self.idle_limit.map_or(pause, |limit| pause.min(limit));
+        // Idle is the time in which nothing new is to be seen, whatever else happened in it.
+        let idle = |at: u64| at.saturating_sub(self.shown).min(self.idle_limit.unwrap_or(u64::MAX));
+        let pause = idle(self.until?).saturating_sub(idle(self.at));
         Some(since.saturating_add(self.wall(pause)))
     }
 
@@ -332,7 +342,7 @@ mod tests {
     }
 
     fn step(at: u64, until: u64) -> Input {
-        Input::Step { at, until: Some(until) }
+        Input::Step { at, until: Some(until), shown: true }
     }
 
     #[test]
@@ -346,6 +356,19 @@ mod tests {
             assert_eq!(player.handle(due - 1, Input::Woke), []);
             assert_eq!(player.handle(due, Input::Woke), [Effect::Next]);
         }
+    }
+
+    #[test]
+    fn a_pause_in_which_somebody_types_is_no_longer_than_any_other() {
+        let mut player = player(1.0, Some(S));
+        let unseen = |at, until| Input::Step { at, until: Some(until), shown: false };
+        let _ = player.handle(0, step(2 * S, 2 * S + 400_000));
+        assert_eq!(player.wake_at(), Some(400_000));
+        let _ = player.handle(400_000, unseen(2 * S + 400_000, 9 * S));
+        assert_eq!(player.wake_at(), Some(S), "what is left of it");
+        assert!(player.handle(S, unseen(9 * S, 20 * S)).contains(&Effect::Next), "nothing is");
+        let _ = player.handle(S, step(20 * S, 30 * S));
+        assert_eq!(player.wake_at(), Some(2 * S));
     }
 
     #[test]
@@ -369,7 +392,10 @@ mod tests {
     #[test]
     fn it_ends_at_the_end_without_keys() {
         let mut player = player(1.0, None);
-        assert_eq!(player.handle(0, Input::Step { at: S, until: None }), [Effect::Paint, Effect::Quit]);
+        assert_eq!(
+            player.handle(0, Input::Step { at: S, until: None, shown: true }),
+            [Effect::Paint, Effect::Quit]
+        );
     }
 
     #[test]
@@ -407,7 +433,7 @@ mod tests {
         let _ = player.handle(now, Input::Key(Key::End));
         player.sought(now);
         assert_eq!(
-            player.handle(now, Input::Step { at: 60 * S, until: None }),
+            player.handle(now, Input::Step { at: 60 * S, until: None, shown: true }),
             [Effect::Paint],
             "it waits there"
         );

@@ -79,6 +79,8 @@ struct Come<'a> {
     replay: Replay<'a>,
     at: u64,
     until: Option<u64>,
+    /// Something new is to be seen there.
+    shown: bool,
 }
 
 impl<'a> Recorded<'a> {
@@ -87,7 +89,7 @@ impl<'a> Recorded<'a> {
         let span = Span { from, to: None };
         let mut replay = Replay::open(self.truth, self.home, self.session, &span, false)?;
         let (at, until) = replay.next()?.map_or((0, None), |step| (step.at.micros, step.until));
-        Ok(Come { replay, at, until })
+        Ok(Come { replay, at, until, shown: true })
     }
 
     /// When marks were set. The evidence knows, a little late each.
@@ -113,12 +115,14 @@ impl Come<'_> {
     }
 
     fn input(&self) -> Input {
-        Input::Step { at: self.at, until: self.until }
+        Input::Step { at: self.at, until: self.until, shown: self.shown }
     }
 
     fn step(&mut self) -> Result<(), Failure> {
         match self.replay.next()? {
-            Some(step) => (self.at, self.until) = (step.at.micros, step.until),
+            Some(step) => {
+                (self.at, self.until, self.shown) = (step.at.micros, step.until, step.is_seen());
+            }
             None => self.until = None,
         }
         Ok(())

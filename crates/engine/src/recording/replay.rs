@@ -41,6 +41,27 @@ pub struct Step<'a> {
     pub what: What<'a>,
 }
 
+impl Step<'_> {
+    /// Whether there may be something new to be seen.
+    #[must_use]
+    pub fn is_seen(&self) -> bool {
+        match &self.what {
+            What::Begin(_) | What::LetGo => true,
+            What::Gap(_) | What::CaughtUp => false,
+            What::Entry(entry, _) => match entry.kind {
+                Kind::Output | Kind::Errors | Kind::Resize => true,
+                Kind::Start
+                | Kind::Input
+                | Kind::Hidden
+                | Kind::Answer
+                | Kind::Mark
+                | Kind::Exec
+                | Kind::Cut => false,
+            },
+        }
+    }
+}
+
 /// What a step is.
 #[derive(Debug)]
 pub enum What<'a> {
