@@ -76,19 +76,18 @@ fn on_calendar(text: &str, now: &Zoned) -> Option<i64> {
     Some(Timestamp::from(local.to_zoned(now.time_zone().clone()).ok()?).as_millisecond())
 }
 
-/// A duration such as `90s`, `1h30m` or `250ms`, in ms.
+/// A duration such as `90s`, `1h30m`, `1.5s` or `250ms`, in ms.
 pub(crate) fn duration_ms(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 6] =
         [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
     let mut rest = text;
     let mut total: u64 = 0;
     loop {
-        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-        let number: u64 = rest[..digits].parse().ok()?;
-        let end =
-            rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |length| digits + length);
+        let is_number = |c: char| c.is_ascii_digit() || c == '.';
+        let digits = rest.find(|c| !is_number(c))?;
+        let end = rest[digits..].find(is_number).map_or(rest.len(), |length| digits + length);
         let (_, unit) = UNITS.iter().find(|(name, _)| *name == rest[digits..end].trim())?;
-        total = total.checked_add(number.checked_mul(*unit)?)?;
+        total = total.checked_add(instant::scaled(&rest[..digits], *unit)?)?;
         rest = &rest[end..];
         if rest.is_empty() {
             return Some(total);
@@ -107,7 +106,11 @@ mod tests {
         assert_eq!(duration_ms("250ms"), Some(250));
         assert_eq!(duration_ms("1h30m"), Some(5_400_000));
         assert_eq!(duration_ms("2d 1s"), Some(172_801_000));
-        for bad in ["", "5", "m", "-1s", "1x", "1.5s", "99999999999999999999s", "30000000000000w"] {
+        assert_eq!(duration_ms("1.5s"), Some(1_500));
+        assert_eq!(duration_ms("1m 0.25s"), Some(60_250));
+        for bad in
+            ["", "5", "m", "-1s", "1x", ".5s", "1.2.3s", "1s.", "99999999999999999999s", "30000000000000w"]
+        {
             assert_eq!(duration_ms(bad), None, "{bad:?}");
         }
     }
@@ -116,6 +119,8 @@ mod tests {
     fn instants_are_dates_or_times_or_distances() {
         assert_eq!(instant("-10m", NOW).unwrap(), NOW - 600_000);
         assert_eq!(instant("1h ago", NOW).unwrap(), NOW - 3_600_000);
+        assert_eq!(instant("1.5h ago", NOW).unwrap(), NOW - 5_400_000);
+        assert_eq!(since("1.5h", NOW).unwrap(), NOW - 5_400_000);
         assert_eq!(instant("2023-11-14T22:13:19.5Z", NOW).unwrap(), NOW - 500);
         assert_eq!(instant("2023-11-14T23:13:20+01:00", NOW).unwrap(), NOW);
         let local = Timestamp::from_millisecond(NOW - 20_000).unwrap().to_zoned(TimeZone::system());
@@ -126,6 +131,7 @@ mod tests {
     #[test]
     fn an_instant_of_a_recording_is_a_time_or_another_name_of_it() {
         assert_eq!(at("-10m", NOW).unwrap(), At::Wall(NOW - 600_000));
+        assert_eq!(at("-1.5s", NOW).unwrap(), At::Wall(NOW - 1_500));
         assert_eq!(at("+12.5s", NOW).unwrap(), At::Since(12_500_000));
         assert_eq!(at("#7", NOW).unwrap(), At::Entry(7));
         assert_eq!(at("before the build", NOW).unwrap(), At::Mark("before the build".to_owned()));

@@ -107,7 +107,8 @@ pub fn micros(text: &str) -> Option<u64> {
 }
 
 /// A number with or without a fraction, times the unit.
-fn scaled(number: &str, unit: u64) -> Option<u64> {
+#[must_use]
+pub fn scaled(number: &str, unit: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
         return None;

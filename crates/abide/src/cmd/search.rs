@@ -23,7 +23,10 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "A line must hold every word, in any order and case, within longer words too; words in double quotes \
-    are one phrase. Each distinct line of a session is one hit, at the first instant at which it was to be seen. That \
+    are one phrase. Letters are compared as they are encoded: one with a mark of its own is not found by the same \
+    letter in one piece. Each distinct line of a session is one hit, at the first instant at which it was to be seen; \
+    one that grew, as a prompt does with its answer, is one line, and counts from when it had its last form: with \
+    --until before that it is not found. That \
     instant stands behind the time, in JSON as `open`, and `abide snapshot` shows the screen: the entry behind which the \
     line was there (entry:123), or the position at which it was (seq:4096) if it was gone again by then. Lines \
     that a program drew over each other and that differ in numbers and signs alone are one hit too, unless --all is \

@@ -219,6 +219,8 @@ pub(super) fn fold(text: &mut [u8]) {
         };
         let length = ch.len_utf8();
         if may_have_case(ch) {
+            // The one letter that has two lower forms, one of them for the ends of words.
+            let ch = if ch == 'ς' { 'σ' } else { ch };
             let mut lower = ch.to_lowercase();
             if let (Some(lower), None) = (lower.next(), lower.next())
                 && lower.len_utf8() == length
@@ -260,6 +262,13 @@ mod tests {
 
     fn lax(text: &str) -> Vec<usize> {
         found(text, Reading::Words, Strictness::default())
+    }
+
+    #[test]
+    fn a_letter_at_the_end_of_a_word_is_the_same_letter() {
+        let mut forms = ["ΣΊΣΥΦΟΣ", "σίσυφος", "σίσυφοσ"].map(|text| text.as_bytes().to_vec());
+        forms.iter_mut().for_each(|text| fold(text));
+        assert!(forms.iter().all(|text| *text == forms[0]), "{forms:?}");
     }
 
     #[test]
