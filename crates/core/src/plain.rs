@@ -126,10 +126,10 @@ impl Plain {
             'X' => line.erase_cells(count),
             'P' => line.delete(count),
             '@' => line.insert(count),
-            'G' => line.to_column(count - 1),
+            'G' => line.go_to_column(count - 1),
             'C' => line.right(count),
             'D' => line.left(count),
-            'A' | 'B' => line.to_row(last == 'A', count),
+            'A' | 'B' => line.go_to_row(last == 'A', count),
             _ => {}
         }
     }

@@ -135,16 +135,16 @@ impl Line {
     }
 
     pub(super) fn right(&mut self, count: usize) {
-        self.to_column(self.col + count);
+        self.go_to_column(self.col + count);
     }
 
-    pub(super) fn to_column(&mut self, col: usize) {
+    pub(super) fn go_to_column(&mut self, col: usize) {
         self.col = col;
         self.settle();
     }
 
     /// To a row above or below, if that is one of this line; any other is the screen's business.
-    pub(super) fn to_row(&mut self, up: bool, count: usize) {
+    pub(super) fn go_to_row(&mut self, up: bool, count: usize) {
         let Some(by) = self.cols.map(|cols| cols.saturating_mul(count)) else { return };
         let row = if up { self.row.checked_sub(by) } else { self.row.checked_add(by) };
         if let Some(row) = row.filter(|row| *row == 0 || *row < self.cells.len()) {

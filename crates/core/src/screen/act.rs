@@ -119,12 +119,9 @@ impl Term {
         let grid = self.pages.grid_mut();
         let Some(before) = row.checked_sub(1).filter(|before| grid.row(*before).wrapped) else { return };
         let used = |row: usize, of: usize| {
-            let cells = grid.row(row).cells().iter().take(of);
-            cells
-                .enumerate()
-                .filter(|(_, cell)| cell.ch != ' ' || cell.is_tail())
-                .last()
-                .map_or(0, |(at, _)| at + 1)
+            let cells = grid.row(row).cells();
+            let written = |cell: &Cell| cell.ch != ' ' || cell.is_tail();
+            cells[..cells.len().min(of)].iter().rposition(written).map_or(0, |last| last + 1)
         };
         let col = self.cursor.col + usize::from(self.cursor.pending);
         let blanks = match used(row, col) {
