@@ -1,6 +1,5 @@
-//! The host's clients: each with bounded memory, none able to slow down the host or another client.
-//! One of them may be the driver: whoever typed or attached last. The session takes the driver's size, and keeps it
-//! when the driver leaves; only the driver's clipboard is set.
+//! The host's clients: each with bounded memory, none able to slow down the host or another one. The driver is whoever
+//! typed or attached last: the session takes its size, and keeps it when it leaves; only the driver's clipboard is set.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
