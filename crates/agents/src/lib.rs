@@ -35,6 +35,36 @@ pub fn named(name: &str) -> Option<&'static dyn Adapter> {
     ALL.iter().copied().find(|adapter| adapter.name() == name)
 }
 
+/// So many of the lowest lines are what an agent keeps repainting.
+const LIVE: usize = 24;
+/// What stands before the choice that Enter would take.
+const PICKED: [char; 6] = ['❯', '›', '●', '>', '→', '▸'];
+
+/// Whether a list of choices stands there, one of them picked, and no input below it: some question is to be answered
+/// first, whatever it is.
+#[must_use]
+pub fn asks(lines: &[String]) -> bool {
+    let live = &lines[lines.len().saturating_sub(LIVE)..];
+    let (mut numbers, mut picked) = (Vec::new(), false);
+    for line in live {
+        let line = line.trim_start_matches([' ', '│', '┃', '|']);
+        let rest = line.trim_start_matches(PICKED);
+        let mut text = rest.trim_start().chars();
+        let number = text.next().filter(char::is_ascii_digit);
+        let number = number.filter(|_| matches!(text.next(), Some('.' | ')')));
+        match number {
+            Some(number) => {
+                numbers.push(number);
+                picked |= rest.len() < line.len();
+            }
+            // Whoever has an input below a list asks nothing by it.
+            None if line.starts_with(PICKED) => (numbers, picked) = (Vec::new(), false),
+            None => {}
+        }
+    }
+    picked && numbers.contains(&'1') && numbers.contains(&'2')
+}
+
 /// Which agent a process is, or belongs to as its wrapper.
 #[must_use]
 pub fn recognise(process: &Process<'_>) -> Option<(&'static dyn Adapter, Kin)> {

@@ -37,6 +37,12 @@ impl Level {
         Self { turn: Some(turn), attention: Some(attention) }
     }
 
+    /// It wants something of a person.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        matches!(self.attention, Some(Attention::Approval | Attention::Answer))
+    }
+
     /// It works; what it wants cannot be told from this.
     #[must_use]
     pub const fn of(turn: Turn) -> Self {
@@ -94,6 +100,18 @@ pub fn weigh(signs: &[Sign], now: i64) -> Standing {
     valid.sort_by_key(|sign| (sign.source.rank(), std::cmp::Reverse(sign.at)));
     let turn = valid.iter().find_map(|sign| Some((sign.level.turn?, sign.source)));
     let wants = valid.iter().find_map(|sign| Some((sign.level.attention?, sign.source)));
+    // Titles say that an agent is ready also while it asks something; its own list of agents knows better.
+    let asked = valid.iter().find(|sign| sign.source == Source::Screen && sign.level.asks());
+    let listed = valid.iter().any(|sign| sign.source == Source::Registry && sign.level.attention.is_some());
+    if let Some(sign) = asked.filter(|_| !listed && wants.is_none_or(|(wants, _)| wants == Attention::None)) {
+        let attention = sign.level.attention.unwrap_or(Attention::Unknown);
+        return Standing {
+            turn: Turn::Working,
+            attention,
+            turn_by: Some(Source::Screen),
+            attention_by: Some(Source::Screen),
+        };
+    }
     let (turn, turn_by) = turn.map_or((Turn::Unknown, None), |(turn, by)| (turn, Some(by)));
     let (attention, attention_by) = wants.map_or((Attention::Unknown, None), |(wants, by)| (wants, Some(by)));
     // Who is done wants nothing of the work that is done.

@@ -21,7 +21,7 @@ use abide_sys::clock;
 use crate::Sessions;
 use crate::store::Home;
 use crate::truth::{Relative, Session, Truth};
-pub use abide_agents::Place;
+pub use abide_agents::{Place, asks};
 use following::Following;
 pub use resume::Resumable;
 

@@ -135,6 +135,11 @@ impl Truth {
         self.probe.everyone()
     }
 
+    /// The directory that a process is in, if we may know it.
+    pub(crate) fn cwd(&self, pid: u32) -> Option<PathBuf> {
+        self.probe.about(pid, &[]).cwd
+    }
+
     /// The executable of a process, if we may know it.
     pub(crate) fn image(&self, pid: u32) -> Option<PathBuf> {
         self.probe.image(pid)

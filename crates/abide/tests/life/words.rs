@@ -29,7 +29,7 @@ fn an_answer_that_is_longer_than_memory_is_one_object_all_the_same() {
     let said = world.abide.run(&["run", "--wait", "--no-tty", "--name", "long", "--", "sh", "-c", say]);
     assert_eq!(said.code(), Some(0), "{said:?}");
     // The lines alone would not fit.
-    let ran = Ran::of(&mut world.bash("ulimit -v 30000; \"$0\" logs --json long", &[]));
+    let ran = Ran::of(&mut world.bash("ulimit -v 36000; \"$0\" logs --json long", &[]));
     assert_eq!((ran.code(), ran.stderr.as_str(), ran.stdout.lines().count()), (Some(0), "", 1));
     let answer = data(&ran);
     let lines = answer["lines"].as_array().expect("a list");

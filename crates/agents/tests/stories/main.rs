@@ -2,6 +2,7 @@
 //! version. Every transcript is also read byte by byte, and cut at every line.
 
 mod aider;
+mod asked;
 mod claude;
 mod codex;
 mod copilot;

@@ -1,13 +1,14 @@
 //! One living agent, looked at again and again: its conversation, its transcript as it grows, its signs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use abide_agents::{Adapter, Held, Level, Place, Reader, Running, Sign, Source, Story, weigh};
+use abide_agents::{Adapter, By, Held, Level, Place, Reader, Running, Sign, Source, Story, weigh};
 use abide_core::id::SessionId;
 use abide_core::identity::Identity;
 use abide_core::verdict::{Attention, Turn};
+use abide_sys::clock;
 
-use super::{Agent, is_hook, wall};
+use super::{Agent, among, is_hook, wall};
 use crate::store::SessionDir;
 use crate::truth::{Session, Truth};
 
@@ -22,11 +23,16 @@ pub(crate) struct Following {
     held: Option<Held>,
     reader: Option<(PathBuf, Box<dyn Reader>)>,
     trouble: Option<String>,
+    /// When others were last looked for, in ms of boot time, and whether there were none.
+    looked_at: Option<(u64, bool)>,
 }
+
+/// Others are looked for no more often than this.
+const ALONE_MS: u64 = 2_000;
 
 impl Following {
     pub(crate) const fn new(adapter: &'static dyn Adapter, process: Identity, argv: Vec<String>) -> Self {
-        Self { adapter, process, argv, held: None, reader: None, trouble: None }
+        Self { adapter, process, argv, held: None, reader: None, trouble: None, looked_at: None }
     }
 
     /// The agent as it is now; none if it is not provably alive.
@@ -45,9 +51,9 @@ impl Following {
             place: &place,
         };
         let registry = self.adapter.registry(&running);
-        if let Some(held) = self.adapter.conversation(&running) {
-            self.held = Some(held);
-        }
+        let held = self.adapter.conversation(&running);
+        // What is only inferred fits every other agent of this kind in this directory as well.
+        self.held = held.filter(|held| held.by != By::Newest || self.is_alone(truth, &place.cwd));
         self.read_on();
         let signs: Vec<Sign> = registry.into_iter().chain(transcript_sign(&self.story())).collect();
         Some(Agent {
@@ -63,6 +69,21 @@ impl Following {
             session,
             trouble: self.trouble.clone(),
         })
+    }
+
+    /// Whether no other agent of this kind works in the same directory.
+    fn is_alone(&mut self, truth: &Truth, cwd: &Path) -> bool {
+        let now = clock::now().boot;
+        if self.looked_at.is_none_or(|(at, _)| now >= at.saturating_add(ALONE_MS)) {
+            let name = self.adapter.name();
+            let others = among(truth, truth.everyone()).into_iter().filter(|(adapter, process)| {
+                adapter.name() == name
+                    && process.pid != self.process.pid
+                    && truth.cwd(process.pid).as_deref() == Some(cwd)
+            });
+            self.looked_at = Some((now, others.count() == 0));
+        }
+        self.looked_at.is_some_and(|(_, alone)| alone)
     }
 
     /// Takes in what was written to the transcript since, whether or not the agent lives.

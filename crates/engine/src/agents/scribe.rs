@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use abide_agents::{Sign, Source, weigh};
+use abide_agents::{Level, Sign, Source, weigh};
 use abide_core::evidence::Role;
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
@@ -79,6 +79,7 @@ pub(crate) fn main() -> Result<(), Failure> {
             ending,
             following: None,
             told: None,
+            ours: None,
             at: Times::default(),
         }
         .follow();
@@ -97,6 +98,8 @@ struct Scribe<'a> {
     following: Option<Following>,
     /// The last turn that the transcript told of: the conversation, how many prompts, and its name.
     told: Option<(String, u64, Option<String>)>,
+    /// The turn that has a name of ours will be the prompt of this number in the transcript.
+    ours: Option<u64>,
     at: Times,
 }
 
@@ -208,7 +211,10 @@ impl Scribe<'_> {
         self.at.shown = shown.flatten().and_then(|shown| {
             let text = shown.screen.view().text();
             let lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
-            let level = agent.adapter.screen(&lines)?;
+            let known = agent.adapter.screen(&lines);
+            // A question that its adapter does not know is one all the same.
+            let asks = abide_agents::asks(&lines).then_some(Level::ANSWER);
+            let level = known.filter(Level::asks).or(asks).or(known)?;
             let says = "what it shows".to_owned();
             Some(Sign { source: Source::Screen, level, at: wall(), until: None, says })
         });

@@ -5,13 +5,13 @@ use std::os::fd::AsFd;
 use abide_core::failure::{Code, Failure, admit};
 use abide_core::keys::press::Press;
 use abide_core::status::Column;
-use abide_core::verdict::{Attention, Turn};
+use abide_core::verdict::{Attention, Turn, program_of};
 use abide_sys::watch::Watch;
 use abide_sys::{clock, poll};
 
 use super::drive::Driver;
 use crate::agents;
-use crate::truth::Session;
+use crate::truth::{Relative, Session};
 
 /// How long a program that shows nothing more has taken a paste in, and how long that is waited for at most.
 const CALM_MS: u64 = 120;
@@ -31,6 +31,8 @@ pub struct Prompted {
     pub position: u64,
     /// How the agent stood when this was asked last.
     pub standing: (Turn, Attention),
+    /// A turn was open: it was typed and submitted, and the agent has it for later or for that turn.
+    pub queued: bool,
 }
 
 /// How a prompt is submitted.
@@ -50,24 +52,41 @@ impl Driver<'_> {
     pub fn prompt(&mut self, text: &str, how: Prompting) -> Result<Prompted, Failure> {
         let deadline = clock::now().boot.saturating_add(how.patience_ms);
         let before = self.wait_until_ready(deadline, how.queue)?;
+        self.refuse_where_asked(&before)?;
         let known = before.evidence.work.turn.as_ref().map(|told| told.order);
         let typed = self.paste(text.trim_end_matches(['\r', '\n']).as_bytes(), how.patience_ms)?;
         self.calm_down(typed.position)?;
         if let Ok(enter) = Press::parse("Enter") {
             self.press(&[("Enter", enter)], how.patience_ms)?;
         }
+        let agent = agents::name_of(&before).unwrap_or_default().to_owned();
+        if let Some(open) =
+            before.evidence.work.turn.as_ref().filter(|_| before.verdict.turn == Turn::Working)
+        {
+            // What an agent keeps for later opens no turn that anyone could wait for.
+            return Ok(Prompted {
+                agent,
+                turn: open.body.turn.clone(),
+                conversation: open.body.conversation.clone(),
+                position: typed.position,
+                standing: (before.verdict.turn, before.verdict.attention),
+                queued: true,
+            });
+        }
         let opened = |session: &Session| {
             let turn = session.evidence.work.turn.as_ref().filter(|told| Some(told.order) != known)?;
             let open = (session.verdict.turn, session.verdict.attention);
-            Some((turn.body.turn.clone(), turn.body.conversation.clone(), open))
+            Some((turn.body.clone(), open))
         };
         match self.follow_evidence(deadline, &opened)? {
-            Ok((turn, conversation, standing)) => Ok(Prompted {
-                agent: agents::name_of(&before).unwrap_or_default().to_owned(),
-                turn,
-                conversation,
+            Ok((turn, standing)) => Ok(Prompted {
+                // One that was started from a shell is known by name since its first turn.
+                agent: turn.agent.unwrap_or(agent),
+                turn: turn.turn,
+                conversation: turn.conversation,
                 position: typed.position,
                 standing,
+                queued: false,
             }),
             Err(now) => Err(self.no_turn(&now, how.patience_ms)),
         }
@@ -96,17 +115,29 @@ impl Driver<'_> {
     /// The session, once its agent can take a prompt.
     fn wait_until_ready(&mut self, deadline: u64, queue: bool) -> Result<Session, Failure> {
         let now = self.truth().of(self.home(), &self.session().id);
-        if agents::adapter_of(&now).is_none() && agents::in_session(self.truth(), &now).is_none() {
+        if !self.is_in_front(&now) {
             let id = &now.id;
-            let message = format!("no agent that abide knows runs in session {id}");
+            let message = format!("no agent that abide knows has the terminal of session {id}");
             return Err(self
                 .refuse(&now, Code::NoAgent, message)
                 .hint(format!("`abide type {id} --enter` types a line")));
         }
         // A scribe that has just begun has yet to see how the agent stands.
         let told = |session: &Session| (session.verdict.turn != Turn::Unknown).then(|| session.clone());
-        let ready = self.follow_evidence(deadline.min(clock::now().boot.saturating_add(STAND_MS)), &told)?;
-        let session = ready.unwrap_or_else(|unclear| *unclear);
+        let session = match self.follow_evidence(deadline, &told)? {
+            Ok(session) => session,
+            Err(unclear) => {
+                let message = format!(
+                    "how the agent of session {} stands cannot be told; nothing was typed",
+                    unclear.id
+                );
+                let hint = format!(
+                    "`abide snapshot {}` shows what is there; it may ask something first",
+                    unclear.id
+                );
+                return Err(self.refuse(&unclear, Code::NoTurn, message).hint(hint));
+            }
+        };
         let id = &session.id;
         match (session.verdict.turn, session.verdict.attention) {
             (_, wants @ (Attention::Approval | Attention::Answer)) => {
@@ -125,6 +156,32 @@ impl Driver<'_> {
             }
             (Turn::Working | Turn::Settled | Turn::Unknown, _) => Ok(session),
         }
+    }
+
+    /// Whether an agent has the terminal now, and not the shell that it was started from.
+    fn is_in_front(&self, session: &Session) -> bool {
+        let Some((adapter, agent)) = agents::in_session(self.truth(), session) else { return false };
+        let program = program_of(&session.evidence).map(|program| program.pid);
+        let front = program.map(|pid| self.truth().foreground(pid)).unwrap_or_default();
+        let is_agent =
+            |one: &Relative| one.pid == agent.pid || agents::is_kin_of(self.truth(), one, adapter.name());
+        front.iter().any(|one| is_agent(&one.process))
+    }
+
+    /// Whether a question stands on the screen that Enter would answer: consent is nothing that a prompt may give.
+    fn refuse_where_asked(&mut self, session: &Session) -> Result<(), Failure> {
+        let (screen, _) = self.look()?;
+        let lines: Vec<String> = screen.view().text().trim_end().lines().map(str::to_owned).collect();
+        if !agents::asks(&lines) {
+            return Ok(());
+        }
+        let id = &session.id;
+        let message = format!(
+            "the agent of session {id} waits for a person: a list of choices is shown; nothing was typed"
+        );
+        let hint =
+            format!("`abide snapshot {id}` shows what it asks; `abide keys {id} Enter` and its like answer");
+        Err(self.refuse(session, Code::WantsPerson, message).hint(hint))
     }
 
     /// Waits until the program has shown what was pasted and shows nothing more for a moment.
@@ -188,6 +245,3 @@ impl Driver<'_> {
         Failure::new(code, message).about(session.id.as_str()).in_status(session.verdict.status)
     }
 }
-
-/// How long it may take until it is known how an agent stands.
-const STAND_MS: u64 = 5_000;

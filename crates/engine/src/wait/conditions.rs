@@ -221,7 +221,8 @@ impl<'a> Watched<'a> {
         let mut holds = self.sought.as_mut().map(|sought| sought.hold(screen, shown)).unwrap_or_default();
         // What is said of now can be told only where all of it was taken in.
         let now = clock::now().boot;
-        let idle = |ms: u64| caught_up && shown && now.saturating_sub(self.shown_at) >= ms;
+        let quiet = caught_up && shown && !self.over;
+        let idle = |ms: u64| quiet && now.saturating_sub(self.shown_at) >= ms;
         holds.extend(conditions.idle_ms.map(idle));
         let verdict = &self.ending.session.verdict;
         holds.extend(conditions.turn.map(|turn| caught_up && verdict.turn == turn));

@@ -1,7 +1,7 @@
 //! A stand-in for Claude Code, for tests without a model: it keeps the same list of sessions, writes transcripts of the
 //! same form, shows the same title and the same question before it runs a tool. It is started under the name `claude`.
 //! A prompt with `TOOL:[command]` has it ask for that command; `HANG` has it work without end; `exit N` ends it with that
-//! code; anything else is answered. Without a terminal it asks nobody, and ends with the code of the tool that it ran. With `--wrap` it starts itself and stands by, as the wrappers of some agents do.
+//! code; anything else is answered. Without a terminal it asks nobody, and ends with the code of the tool that it ran. With `--untrusted` it asks a question first. With `--wrap` it starts itself and stands by, as the wrappers of some agents do.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -63,7 +63,17 @@ fn run(args: &[String]) -> io::Result<u8> {
             claude.list(None, None)?;
             claude.turn(&prompt, &mut io::stdin())?
         }
-        None => claude.converse()?,
+        None => {
+            if args.iter().any(|word| word == "--untrusted") {
+                raw()?;
+                claude.show(
+                    "Do you trust this folder?\r\n❯ 1. Yes, I trust this folder\r\n  2. No, exit\r\n",
+                )?;
+                next(&mut io::stdin())?;
+                claude.show("\x1b[2J\x1b[H")?;
+            }
+            claude.converse()?
+        }
     };
     fs::remove_file(&claude.entry).map(|()| code)
 }
@@ -133,6 +143,7 @@ impl Claude {
                     "\x1b]0;✳ Claude Code\x07\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n",
                 )?;
                 next(keys)?;
+                self.show("\x1b[2J\x1b[H")?;
                 self.busy()?;
             }
             // Its tools are in sessions of their own.

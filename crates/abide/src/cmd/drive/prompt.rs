@@ -20,7 +20,8 @@ const EXAMPLES: &str = "Examples:
 #[command(
     after_help = "The text is pasted into the agent's input and submitted. It returns once the agent's own files, its title or \
     its screen show that a turn has opened, and says what is shown instead if none does. An agent that waits for a person \
-    is not prompted: answer it first."
+    is not prompted: answer it first. What stands in its input already is submitted with it. With --queue in the middle of a \
+    turn nothing is proved but that the text was typed and submitted."
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
@@ -55,6 +56,8 @@ pub(crate) struct PromptedView {
     seq: u64,
     turn: &'static str,
     attention: &'static str,
+    /// A turn was open, so that none is proved to have opened: the agent has the text for later or for that turn.
+    queued: bool,
 }
 
 impl Verb for Args {
@@ -83,10 +86,12 @@ impl Verb for Args {
             seq: prompted.position,
             turn: standing.0.name(),
             attention: standing.1.name(),
+            queued: prompted.queued,
         };
         front.output.show(&data, |page| {
             let stands = format!("turn {}, attention {}", data.turn, data.attention);
-            page.plain(&format!("{} of {} took it: {stands}, since seq {}", data.agent, data.id, data.seq))
+            let took = if data.queued { "was given it" } else { "took it" };
+            page.plain(&format!("{} of {} {took}: {stands}, since seq {}", data.agent, data.id, data.seq))
                 .end();
         })?;
         Ok(0)

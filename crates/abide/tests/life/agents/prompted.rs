@@ -1,6 +1,6 @@
 //! Prompts: a turn is proved, or it is said why there is none.
 
-use super::{done, launched, until_it};
+use super::{claude, done, launched, until_it};
 use crate::common::{World, data};
 
 #[test]
@@ -35,6 +35,38 @@ fn an_agent_that_waits_for_a_person_or_works_is_not_prompted() {
     done(&world, &["prompt", &id, "please HANG"]);
     assert_eq!(refused(&["more"]), (Some(6), "busy".to_owned()));
     done(&world, &["stop", &id]);
+}
+
+#[test]
+fn a_question_that_nobody_knows_is_not_answered_by_a_prompt() {
+    let world = World::new();
+    let id = world.launch(&["--cwd", &world.beside("")], &[&claude(&world), "--untrusted"]);
+    until_it(&world, &id, &["--text", "trust this folder"]);
+    let ran = world.abide.run(&["prompt", "--json", "--timeout", "5s", &id, "hello"]);
+    assert_eq!((ran.code(), &ran.json()["error"]["code"]), (Some(5), &"wants_person".into()), "{ran:?}");
+    let shown = world.abide.run(&["snapshot", &id]);
+    assert!(!shown.stdout.contains("hello"), "{shown:?}");
+    done(&world, &["keys", &id, "Enter"]);
+    until_it(&world, &id, &["--turn", "settled"]);
+    done(&world, &["prompt", "--wait", &id, "hello"]);
+    done(&world, &["stop", &id]);
+}
+
+#[test]
+fn a_prompt_for_an_agent_that_is_gone_is_not_typed_into_its_shell() {
+    let world = World::new();
+    let id = world.launch(&["--cwd", &world.beside("")], &["bash", "--norc", "--noprofile"]);
+    done(&world, &["type", "--enter", &id, &claude(&world)]);
+    until_it(&world, &id, &["--text", "❯"]);
+    let told = data(&world.abide.run(&["prompt", "--json", "--wait", &id, "hello"]));
+    assert_eq!((&told["agent"], &told["turn"]), (&"claude".into(), &"settled".into()));
+    done(&world, &["keys", &id, "Ctrl-D"]);
+    until_it(&world, &id, &["--idle", "300ms"]);
+    let sign = world.beside("sign");
+    let ran = world.abide.run(&["prompt", "--json", "--timeout", "2s", &id, &format!("touch {sign}")]);
+    assert_eq!((ran.code(), &ran.json()["error"]["code"]), (Some(5), &"no_agent".into()), "{ran:?}");
+    assert!(!std::path::Path::new(&sign).exists());
+    done(&world, &["stop", "--grace", "0s", &id]);
 }
 
 #[test]

@@ -10,19 +10,20 @@ use super::Scribe;
 use crate::agents::following::Following;
 use crate::agents::{Agent, git, is_kin_of, masked, unanswered};
 
-/// A turn is seen to open at most so long before its transcript says that it did, in ms.
-const SAME_MS: i64 = 1_000;
 /// So many files are named in a summary.
 const FILES: usize = 100;
 
 impl Scribe<'_> {
     /// Writes down how the agent stands, where that is news.
     pub(super) fn tell(&mut self, agent: &Agent) {
+        let told = agent.story.turn.as_ref();
         if self.has_missed_one(agent) {
-            self.tell_working(agent);
+            self.tell_working(agent, told.and_then(|turn| turn.id.clone()));
         }
+        // The transcript may not tell of this turn yet.
+        let open = told.filter(|turn| turn.closed.is_none()).and_then(|turn| turn.id.clone());
         match agent.standing.turn {
-            Turn::Working => self.tell_working(agent),
+            Turn::Working => self.tell_working(agent, open),
             Turn::Settled => self.tell_settled(&agent.story, None),
             Turn::Unknown => {}
         }
@@ -74,18 +75,15 @@ impl Scribe<'_> {
         // One that was opened before its transcript told of it has a name of ours.
         let known = work.turn.as_ref().is_some_and(|told| {
             turn.id.as_ref() == Some(&told.body.turn)
-                || (is_ours(&told.body.turn) && turn.opened_at.is_some_and(|at| told.at.wall >= at - SAME_MS))
+                || (is_ours(&told.body.turn)
+                    && self.ours.is_none_or(|expected| agent.story.prompts <= expected))
         });
         another && turn.closed.is_some() && !open && !known
     }
 
-    fn tell_working(&mut self, agent: &Agent) {
+    fn tell_working(&mut self, agent: &Agent, id: Option<String>) {
         let work = &self.session().evidence.work;
         let open = work.turn.as_ref().filter(|_| !work.turn_closed).map(|told| &told.body);
-        let id = agent.story.turn.as_ref().and_then(|turn| turn.id.clone());
-        // The transcript may not tell of this turn yet.
-        let past = work.turn.as_ref().filter(|_| open.is_none()).map(|told| &told.body.turn);
-        let id = id.filter(|id| Some(id) != past);
         // A turn that began before the one on record was closed is another one, unless nobody named them.
         let same = open.is_some_and(|open| {
             open.owner.is_some_and(|owner| owner.is(&agent.process))
@@ -106,6 +104,8 @@ impl Scribe<'_> {
             branch: stand.branch,
             head: stand.head,
         };
+        // One of ours is the next that the transcript will tell of.
+        self.ours = is_ours(&opened.turn).then_some(agent.story.prompts + 1);
         self.write(Body::TurnOpened(Box::new(opened)));
     }
 
@@ -118,6 +118,8 @@ impl Scribe<'_> {
         let turn = work.turn.as_ref().map_or_else(String::new, |told| told.body.turn.clone());
         let how = story.turn.as_ref().and_then(|turn| turn.closed).map(|(_, how)| how.name().to_owned());
         let reason = why.or(how).unwrap_or_else(|| "settled".to_owned());
+        // What the transcript has not told of by now, a question before the first prompt for one, is no turn of its.
+        self.ours = self.ours.map(|expected| expected.min(story.prompts));
         self.write(Body::TurnClosed(TurnClosed { turn, reason }));
     }
 

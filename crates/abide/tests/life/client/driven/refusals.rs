@@ -237,7 +237,7 @@ fn a_line_that_is_broken_off_is_told_to_be_interrupted() {
         exit: 125,
         code: "interrupted",
         message: "cannot run a line in session ID: the line was broken off by Ctrl-C",
-        hint: "run it again",
+        hint: "`abide snapshot ID` shows what is there",
         status: Some("running"),
     };
     let broken = |flags: &[&str]| {
