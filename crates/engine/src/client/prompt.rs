@@ -76,6 +76,11 @@ impl Driver<'_> {
         let opened = |session: &Session| {
             let turn = session.evidence.work.turn.as_ref().filter(|told| Some(told.order) != known)?;
             let open = (session.verdict.turn, session.verdict.attention);
+            // A question of an agent that is at no conversation yet is no answer to a prompt.
+            let asks = matches!(open.1, Attention::Approval | Attention::Answer);
+            if asks && turn.body.conversation.is_none() {
+                return None;
+            }
             Some((turn.body.clone(), open))
         };
         match self.follow_evidence(deadline, &opened)? {
