@@ -219,7 +219,9 @@ impl Evidence {
                 latest!(self.work.attention, Attention { wants: Wants::None, text: None });
             }
             Body::TurnClosed(body) => {
-                let current = self.work.turn.as_ref().is_none_or(|turn| turn.body.turn == body.turn);
+                // Without a name it is about no turn: the agent waits for its first.
+                let known = self.work.turn.as_ref().map_or("", |turn| turn.body.turn.as_str());
+                let current = known == body.turn;
                 if current {
                     (self.work.turn_closed, self.work.closed_at) = (true, Some(at));
                 }

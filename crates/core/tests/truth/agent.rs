@@ -70,6 +70,8 @@ fn without_any_word_of_a_turn_nothing_is_known_of_it() {
         check_turn(&running().tell(Role::Hook, HOOK, turn_closed("t1")), owner, Turn::Unknown);
     }
     assert_eq!(judge_story(&running(), &ALL_ALIVE).attention, Attention::Unknown);
+    let waits = running().tell(Role::Adapter, HOOK, turn_closed(""));
+    assert_eq!(judge_story(&waits, &ALL_ALIVE).turn, Turn::Settled, "it waits for its first");
 }
 
 #[test]
