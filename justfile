@@ -44,6 +44,10 @@ bench-life *WHAT:
 bench-drive *WHAT:
     cargo run --release -p abide-testkit --bin bench-drive -- {{ WHAT }}
 
+# Installs coding agents below target/agents and holds the released binary against them: all eight without a name (needs npm and python3)
+real-agents *AGENT:
+    cargo run --release -q -p abide-testkit --bin real-agents -- {{ AGENT }}
+
 # Has ffmpeg decode a video of ours and compares every picture (needs ffmpeg)
 video-check:
     cargo run --release -q -p abide-picture --example video-check
