@@ -1,6 +1,6 @@
 //! What the model is going to say, by the last prompt and by what came after it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +42,11 @@ const SHELLS: [&str; 6] = ["Bash", "bash", "exec_command", "shell_command", "run
 /// What a shell of this name takes.
 pub(crate) fn arguments(tool: &str, command: &str) -> Value {
     match tool {
-        "exec_command" => serde_json::json!({ "cmd": command }),
-        "shell" => serde_json::json!({ "command": ["bash", "-lc", command] }),
-        _ => serde_json::json!({ "command": command, "description": "run it", "is_background": false }),
+        "exec_command" => json!({ "cmd": command }),
+        "shell" => json!({ "command": ["bash", "-lc", command] }),
+        // gemini and qwen want to know; claude refuses to be told.
+        "run_shell_command" => json!({ "command": command, "description": "run it", "is_background": false }),
+        _ => json!({ "command": command, "description": "run it" }),
     }
 }
 

@@ -16,17 +16,23 @@ pub(super) const CHECKS: [(&str, Check); 4] =
 /// The turn is told while it lasts and when it is over, the end is exact, and the summary counts the tool.
 fn one_turn(place: &Place) -> Result<(), String> {
     place.model.let_go(false);
-    let id = place.launch(place.kind.once, "go TOOL:[echo hello] and HANG")?;
+    let id = place.launch(place.kind.once, "go TOOL:[touch ran] and HANG")?;
     place.done(&["wait", "--turn", "working", "--timeout", PATIENCE, &id])?;
     place.model.let_go(true);
     place.done(&["wait", "--strict", "--cap", PATIENCE, &id])?;
     let told = place.json(&["inspect", &id])?;
     same("the turn at the end", &told["turn"], "settled")?;
     let says = place.fact(&id, "summary")?;
-    if place.kind.tools != Tools::None && !says.contains(" 1 tool calls") {
-        return Err(format!("the summary does not count the tool: {says}"));
+    match place.kind.tools {
+        Tools::None => Ok(()),
+        Tools::Told | Tools::ToldLate if !place.work().join("ran").is_file() => {
+            Err(format!("the tool did not run; the agent says {}", place.last_words(&id)))
+        }
+        Tools::Told | Tools::ToldLate if !says.contains(" 1 tool calls") => {
+            Err(format!("the summary does not count the tool: {says}"))
+        }
+        Tools::Told | Tools::ToldLate => Ok(()),
     }
-    Ok(())
 }
 
 /// A killed agent is over at once, its turn with it; what it left is named.
@@ -106,9 +112,12 @@ fn agent(told: &Value, id: &str) -> Option<Observer> {
     Observer::find(u32::try_from(pid).ok()?)
 }
 
+/// Whether the reply is to be seen, or comes to be.
 fn says_reply(place: &Place, id: &str) -> Result<(), String> {
-    let said = place.done(&["logs", id])?;
-    if said.contains(REPLY) { Ok(()) } else { Err(format!("it never showed the reply, only {said:?}")) }
+    place.until(id, "the reply", || {
+        let said = place.done(&["logs", id])? + &place.done(&["snapshot", id])?;
+        Ok(said.contains(REPLY).then_some(()))
+    })
 }
 
 fn same(what: &str, seen: &Value, wanted: impl Into<Value>) -> Result<(), String> {

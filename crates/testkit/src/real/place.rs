@@ -16,6 +16,9 @@ use crate::{Abide, Observer, Ran, ScratchHome};
 /// Below the patience of what runs commands here: abide itself says what was missing.
 pub(super) const PATIENCE: &str = "50s";
 
+/// So many characters of what an agent said are told where a check fails.
+const LAST_WORDS: usize = 400;
+
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) kind: &'static Kind,
@@ -99,7 +102,7 @@ impl Place {
                 return Ok(found);
             }
             if deadline.is_over() {
-                return Err(format!("waited in vain for {what}"));
+                return Err(format!("waited in vain for {what}; it says {}", self.last_words(id)));
             }
             let _ = self.run(&["wait", "--cap", "200ms", id]);
         }
@@ -115,10 +118,18 @@ impl Place {
         })
     }
 
+    /// The end of what a session's program has said.
+    pub(super) fn last_words(&self, id: &str) -> String {
+        let said = self.run(&["logs", id]).stdout;
+        let words: Vec<char> = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
+        words[words.len().saturating_sub(LAST_WORDS)..].iter().collect()
+    }
+
     /// What an agent says that is asked outside of a session.
     pub(super) fn ask_agent(&self, arguments: &[&str]) -> String {
         let mut command = self.at_home(Command::new(self.programs.join(self.kind.name)));
-        Ran::of(command.args(arguments)).stdout
+        let ran = Ran::of(command.args(arguments));
+        ran.stdout + &ran.stderr
     }
 
     fn at_home(&self, mut command: Command) -> Command {
@@ -131,7 +142,8 @@ impl Place {
         command
     }
 
-    fn work(&self) -> PathBuf {
+    /// The directory that it works in.
+    pub(super) fn work(&self) -> PathBuf {
         self.home.around().join("work")
     }
 
