@@ -65,7 +65,8 @@ fn install(kinds: &[&Kind]) -> io::Result<PathBuf> {
 fn version(place: &Place) -> String {
     let said = place.ask_agent(&["--version"]);
     let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
-    said.split_whitespace().find(is_version).unwrap_or("?").to_owned()
+    let found = said.split_whitespace().find(is_version).unwrap_or("?");
+    found.trim_end_matches('.').to_owned()
 }
 
 fn table(heads: &[String], rows: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::plan::{Plan, arguments, items, last_prompt, text};
+use super::plan::{Plan, arguments, items, last_prompt};
 use super::{Dialect, REPLY, Stream, fresh};
 
 #[derive(Debug)]
@@ -13,7 +13,8 @@ pub(super) struct Gemini;
 impl Dialect for Gemini {
     fn plan(request: &Value) -> Plan {
         let answers = |one: &Value| items(&one["parts"]).iter().any(|it| !it["functionResponse"].is_null());
-        let asks = |one: &Value| (one["role"] == "user").then(|| text(&one["parts"]));
+        // A prompt that was never answered stands before the next one, in the same message.
+        let asks = |one: &Value| (one["role"] == "user").then(|| latest(one));
         let (prompt, answered) = last_prompt(items(&request["contents"]), answers, asks);
         let declared = items(&request["tools"]).iter().flat_map(|it| items(&it["functionDeclarations"]));
         let tools: Vec<&str> = declared.filter_map(|it| it["name"].as_str()).collect();
@@ -42,6 +43,12 @@ impl Dialect for Gemini {
     fn is_streamed(_request: &Value, path: &str) -> bool {
         path.contains(":streamGenerateContent")
     }
+}
+
+/// The last text of a message.
+fn latest(message: &Value) -> String {
+    let mut texts = items(&message["parts"]).iter().rev().filter_map(|part| part["text"].as_str());
+    texts.next().unwrap_or_default().to_owned()
 }
 
 /// Where it asks for JSON, it decides something beside: which model to ask, or who speaks next.

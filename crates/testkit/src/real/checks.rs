@@ -87,7 +87,8 @@ fn kill(place: &Place) -> Result<(String, Option<Observer>), String> {
     place.model.let_go(false);
     // A process of ours alone, among all that sleep.
     let tool = format!("sleep 77.{}", abide_sys::clock::boot_micros());
-    let id = place.launch(place.kind.once, &format!("go TOOL:[{tool}] and HANG"))?;
+    // qwen refuses one that only sleeps.
+    let id = place.launch(place.kind.once, &format!("go TOOL:[echo begun; {tool}] and HANG"))?;
     let running = match place.kind.tools {
         Tools::Told | Tools::ToldLate => Some(place.until(&id, "the tool", || Ok(process_of(&tool)))?),
         Tools::None => None,

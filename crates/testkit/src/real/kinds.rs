@@ -163,7 +163,10 @@ pub(super) const KINDS: &[Kind] = &[
             ("COPILOT_MODEL", "m"),
             ("COPILOT_AUTO_UPDATE", "false"),
         ],
-        settings: None,
+        settings: Some((
+            ".copilot/config.json",
+            r#"{"trustedFolders":["{work}"]}"#,
+        )),
         once: &["--allow-all", "-p", "{prompt}", "--output-format", "json"],
         terminal: &["--allow-all"],
         tools: Tools::Told,
