@@ -163,10 +163,7 @@ pub(super) const KINDS: &[Kind] = &[
             ("COPILOT_MODEL", "m"),
             ("COPILOT_AUTO_UPDATE", "false"),
         ],
-        settings: Some((
-            ".copilot/config.json",
-            r#"{"trustedFolders":["{work}"]}"#,
-        )),
+        settings: Some((".copilot/config.json", r#"{"trustedFolders":["{work}"]}"#)),
         once: &["--allow-all", "-p", "{prompt}", "--output-format", "json"],
         terminal: &["--allow-all"],
         tools: Tools::Told,
