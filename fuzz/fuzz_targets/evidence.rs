@@ -27,7 +27,13 @@ fuzz_target!(|input: &[u8]| {
         0 => (slot.to_vec(), log.to_vec()),
         _ => (with_checksums(slot), with_checksums(log)),
     };
-    let seen = Seen { guard: pick(*guard), host: pick(*host), program: pick(*program), owner: pick(*owner) };
+    let seen = Seen {
+        guard: pick(*guard),
+        host: pick(*host),
+        program: pick(*program),
+        owner: pick(*owner),
+        watcher: pick(choices >> 2),
+    };
     let now = Now {
         at: Moment { wall: i64::from(*guard) << 40, boot: u64::from(*host) << 20 },
         boot: 0,

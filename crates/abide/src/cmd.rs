@@ -32,22 +32,24 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
-use abide_core::failure::{Code, Failure};
-use abide_core::instant::{self, At};
+use abide_core::failure::Failure;
+use abide_core::instant::At;
 use abide_core::screen::theme::Theme;
 use abide_core::status::Column;
+use abide_engine::notify::{Address, Told};
 use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use about::{completions, config, man, schema, skill, version};
-use agent::{agents, hook, hooks, result, resume};
+use agent::{adopt, agents, checkpoint, hook, hooks, result, resume};
+pub(crate) use drive::batch::BatchView;
 use drive::{batch, exec, keys, paste, prompt, resize, signal, type_text};
-use keep::{doctor, gc};
+use keep::{doctor, gc, notify};
 use recorded::{diff, export, mark, marks, play, screenshot};
 
 use crate::args::Cli;
 use crate::config::Config;
-use crate::config::form::Colours;
+use crate::config::form::{self, Colours};
 use crate::config::key::Key;
 use crate::output::Output;
 
@@ -58,6 +60,19 @@ pub(crate) const NO_CODE: u8 = 125;
 pub(crate) fn ended_by(signal: i32) -> u8 {
     u8::try_from(signal).map_or(NO_CODE, |number| number.saturating_add(128))
 }
+
+/// What of the environment is kept for the command that is told of a session.
+const TOLD_WITH: [&str; 9] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+];
 
 /// One verb of the command line, with its arguments.
 pub(crate) trait Verb {
@@ -71,6 +86,15 @@ pub(crate) trait Verb {
     /// # Errors
     /// Whatever keeps it from being done.
     fn run(self, front: &mut Front) -> Result<u8, Failure>;
+
+    /// Looks, at this wall time, at what can be told to make no sense whatever the session is: a batch does so before its
+    /// first step.
+    ///
+    /// # Errors
+    /// What makes no sense.
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Whether it exits with a program's code, so that its own failures must keep out of the way.
     fn passes_on_a_code(&self) -> bool {
@@ -137,6 +161,18 @@ impl Front {
         flag.unwrap_or_else(|| self.config.text(key).to_owned())
     }
 
+    /// Who is told of sessions that are made now; none if nobody is to be told.
+    pub(crate) fn told(&self) -> Option<Told> {
+        let text = |key| self.config.text(key);
+        let command = form::limit(text(Key::NotifyCommand), form::command).flatten().unwrap_or_default();
+        let webhook = text(Key::NotifyWebhook);
+        let webhook = Address::parse(webhook).map(|_| webhook.to_owned());
+        let on = form::matters(text(Key::NotifyOn)).unwrap_or_default();
+        let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
+        let told = Told { command, webhook, on, env: TOLD_WITH.iter().filter_map(variable).collect() };
+        (!told.command.is_empty() || told.webhook.is_some()).then_some(told)
+    }
+
     /// The screen of a session, now or at an instant; what is odd about it is told beside the answer.
     ///
     /// # Errors
@@ -158,6 +194,12 @@ impl Front {
         Ok(snapshot)
     }
 
+    /// The same for a command within this one, whose answer is kept.
+    fn within(&self, command: &'static str) -> Self {
+        let (home, color, config) = (self.home.clone(), self.color, self.config.clone());
+        Self { home, color, config, output: self.output.within(command) }
+    }
+
     /// The sessions of that home.
     ///
     /// # Errors
@@ -165,17 +207,6 @@ impl Front {
     pub(crate) fn sessions(&self) -> Result<Sessions, Failure> {
         Sessions::open(&self.home()?)
     }
-}
-
-/// A duration that a flag gives, in microseconds.
-///
-/// # Errors
-/// If it is none.
-fn duration(text: &str) -> Result<u64, Failure> {
-    instant::micros(text).ok_or_else(|| {
-        Failure::new(Code::Usage, format!("`{text}` is no duration"))
-            .hint("a duration is given as 2s, 1.5s or 1m30s")
-    })
 }
 
 /// The names of the themes, for flags.
@@ -210,6 +241,11 @@ macro_rules! verbs {
 
             fn run(self, front: &mut Front) -> u8 {
                 match self { $(Self::$variant(args) => run(args, front),)+ }
+            }
+
+            /// Looks at what can be told to make no sense before anything is done.
+            fn check(&self, now: i64) -> Result<(), Failure> {
+                match self { $(Self::$variant(args) => args.check(now),)+ }
             }
         }
 
@@ -251,6 +287,8 @@ verbs! {
     "ls" ls Ls,
     "agents" agents Agents,
     "resume" resume Resume,
+    "adopt" adopt Adopt,
+    "checkpoint" checkpoint Checkpoint,
     "hook" hook Hook,
     "inspect" inspect Inspect,
     "why" why Why,
@@ -260,6 +298,7 @@ verbs! {
     "rm" rm Rm,
     "gc" gc Gc,
     "doctor" doctor Doctor,
+    "notify" notify Notify,
     "demo" demo Demo,
     "config" config Config,
     "completions" completions Completions,

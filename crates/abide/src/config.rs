@@ -20,7 +20,7 @@ use key::Key;
 const LONGEST: u64 = 1 << 20;
 
 /// What the file says.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Config {
     path: Option<PathBuf>,
     found: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Config {
 }
 
 /// A value that is as it should be.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Written {
     key: Key,
     text: String,

@@ -31,6 +31,7 @@ variables! {
     Config      "ABIDE_CONFIG"      "The config file to read instead of the usual one; /dev/null for none.",
     Session     "ABIDE_SESSION"     "The ID of the session that a program runs in; what `result set` means.",
     SessionDir  "ABIDE_SESSION_DIR" "The directory of that session, where a program may leave a result.toml.",
+    BornIn      "ABIDE_BORN_IN"     "The same ID again, by which we know a session's processes: never set it yourself.",
     NoColor     "NO_COLOR"          "If not empty: no colours. Outranks CLICOLOR_FORCE and the config file.",
     ForceColor  "CLICOLOR_FORCE"    "If neither empty nor 0: colours, also where there is no terminal.",
     Term        "TERM"              "No colours if it is `dumb`, empty or not set.",

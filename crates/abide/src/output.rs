@@ -2,13 +2,14 @@
 //! writer; a reader that has gone away ends nothing and is no failure. An answer that may be longer than memory is
 //! given item by item, and is one envelope all the same.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 use std::path::Path;
 
 use abide_core::failure::Failure;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cmd::BatchView;
 use crate::config::form::Colours;
 use crate::show::page::Page;
 use crate::show::word::{CodeName, StatusName};
@@ -37,7 +38,7 @@ pub(crate) struct Output {
 /// Where it goes.
 #[derive(Debug)]
 enum Sink {
-    Standard(BufWriter<StdoutLock<'static>>),
+    Standard(BufWriter<Stdout>),
     /// To whoever asked for it within this program.
     Kept(Vec<u8>),
 }
@@ -77,7 +78,7 @@ enum List {
 
 impl Output {
     pub(crate) fn new(command: &'static str, json: bool, colours: Colours) -> Self {
-        let out = Sink::Standard(BufWriter::new(io::stdout().lock()));
+        let out = Sink::Standard(BufWriter::new(io::stdout()));
         let (reader, list) = (Reader::Listens, List::NotBegun);
         Self { command, json, colours, out, reader, warnings: Vec::new(), options: None, list }
     }
@@ -234,11 +235,11 @@ impl Output {
     }
 
     /// The same, with what there was until then.
-    pub(crate) fn fail_with(&mut self, failure: &Failure, written: Option<WrittenView>) {
+    pub(crate) fn fail_with(&mut self, failure: &Failure, until: Option<Until>) {
         let hint = failure.hint.as_ref().map(|hint| self.hinted(hint));
         if self.json && self.list == List::NotBegun && self.reader != Reader::Cut {
             let error = FailureView::new(failure, hint.as_deref());
-            let refusal = Refusal { schema: SCHEMA, ok: false, command: self.command, error, data: written };
+            let refusal = Refusal { schema: SCHEMA, ok: false, command: self.command, error, data: until };
             if self.put(safe::json(&refusal).as_bytes()).is_ok() {
                 return;
             }
@@ -336,9 +337,20 @@ pub(crate) struct Refusal<'a> {
     /// The command that failed; `abide` if none was recognised.
     command: &'static str,
     error: FailureView<'a>,
-    /// Of a line that `exec` saw begin and not end: what it wrote until then.
+    /// There only if something was done until then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<WrittenView>,
+    data: Option<Until>,
+}
+
+/// What there was until a failure.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum Until {
+    /// Of a line that `exec` saw begin and not end: what it wrote.
+    Written(WrittenView),
+    /// Of a batch that a signal ended: its steps.
+    Batch(BatchView),
 }
 
 /// What a line wrote.

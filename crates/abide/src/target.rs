@@ -21,6 +21,8 @@ const DRAFTS: u32 = 100;
 pub(crate) struct Target<'a> {
     named: Option<&'a Path>,
     leads: Leads,
+    /// A new file is its owner's alone, whatever the umask gives.
+    private: bool,
 }
 
 #[derive(Debug)]
@@ -64,7 +66,12 @@ impl<'a> Target<'a> {
             None => Leads::Through,
             Some(path) => followed(path).map_err(|error| refused(&path.display().to_string(), &error))?,
         };
-        Ok(Self { named, leads })
+        Ok(Self { named, leads, private: false })
+    }
+
+    /// The same, for what only its owner should read.
+    pub(crate) fn private(self) -> Self {
+        Self { private: true, ..self }
     }
 
     /// The signals that end a program, to be read from now on, where a draft would be left behind if they did.
@@ -91,7 +98,7 @@ impl<'a> Target<'a> {
         let place = named.display().to_string();
         let opened = match self.leads {
             Leads::Through => through(named).map(|file| (file, None)),
-            Leads::File(path, there) => match draft(&path, there.as_ref()) {
+            Leads::File(path, there) => match draft(&path, there.as_ref(), self.private) {
                 Ok((file, draft)) => Ok((file, Some((draft, path)))),
                 // The file may be written to, its directory may not.
                 Err(error) if there.is_some() && error.kind() != ErrorKind::StorageFull => {
@@ -127,13 +134,31 @@ impl Writing {
     /// # Errors
     /// If that cannot be.
     pub(crate) fn publish(mut self) -> Result<u64, Failure> {
-        let flushed = self.writer.flush();
-        self.written(flushed)?;
+        self.finish()?;
         if let Some((draft, path)) = &self.draft {
             fs::rename(draft, path).map_err(|error| refused(&self.place, &error))?;
             self.draft = None;
         }
         Ok(self.bytes)
+    }
+}
+
+impl Writing {
+    /// The same, but never in the place of a file that came meanwhile.
+    ///
+    /// # Errors
+    /// If one came, or it cannot be given its name.
+    pub(crate) fn publish_anew(mut self) -> Result<u64, Failure> {
+        self.finish()?;
+        if let Some((draft, path)) = &self.draft {
+            fs::hard_link(draft, path).map_err(|error| refused(&self.place, &error))?;
+        }
+        Ok(self.bytes)
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        let flushed = self.writer.flush();
+        self.written(flushed).map(|_| ())
     }
 }
 
@@ -189,8 +214,8 @@ fn through(path: &Path) -> io::Result<File> {
 }
 
 /// A file beside the one that it will replace, as open to others as that one, and where it stands.
-fn draft(path: &Path, there: Option<&Metadata>) -> io::Result<(File, PathBuf)> {
-    let mode = if there.is_some() { 0o600 } else { 0o666 };
+fn draft(path: &Path, there: Option<&Metadata>, private: bool) -> io::Result<(File, PathBuf)> {
+    let mode = if there.is_some() || private { 0o600 } else { 0o666 };
     let mut number = 0;
     let (file, draft) = loop {
         let name = OsString::from(format!(".abide-{}-{number}.part", std::process::id()));

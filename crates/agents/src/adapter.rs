@@ -51,6 +51,11 @@ pub trait Adapter: fmt::Debug + Sync {
         None
     }
 
+    /// Whether the screen of one that starts shows that its input is there.
+    fn takes_input(&self, lines: &[String]) -> bool {
+        self.screen(lines).is_some()
+    }
+
     /// The command line that begins a conversation under an ID that we choose; none where it cannot be told one, or was
     /// told another.
     fn launch(&self, _argv: &[String], _conversation: &str) -> Option<Vec<String>> {
@@ -130,6 +135,8 @@ pub enum By {
     Registry,
     OpenFile,
     Argument,
+    /// The same, and another of this directory was written to later: by this process only if there is no other one.
+    Overtaken,
     /// No other conversation of this directory was written to since the process began: an inference.
     Newest,
 }
@@ -140,7 +147,7 @@ impl By {
         match self {
             Self::Registry => "the agent's own list names it",
             Self::OpenFile => "the process holds its file open",
-            Self::Argument => "the command line names it",
+            Self::Argument | Self::Overtaken => "the command line names it",
             Self::Newest => "it is the one last written to in this directory since the process began",
         }
     }

@@ -1,15 +1,16 @@
-//! An agent's SQLite database, read while the agent writes it, without leaving a trace: neither the database nor its
-//! log or index is created, changed or deleted.
+//! An agent's SQLite database, read or copied while the agent writes it, without leaving a trace: neither the database nor
+//! its log or index is created, changed or deleted.
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::lines;
@@ -21,6 +22,36 @@ const SETTLED: Duration = Duration::from_secs(1);
 
 /// The kernel gives a process' locks on a file back as soon as it closes that file anywhere: one reader at a time.
 static ONE: Mutex<()> = Mutex::new(());
+
+/// What every database begins with.
+const HEADER: [u8; 16] = *b"SQLite format 3\0";
+
+/// Whether an open file is a database.
+#[must_use]
+pub fn is_database(file: &File) -> bool {
+    let mut bytes = [0; HEADER.len()];
+    file.read_exact_at(&mut bytes, 0).is_ok() && bytes == HEADER
+}
+
+/// Copies a database, all in one snapshot, into a file of ours that is empty.
+///
+/// # Errors
+/// `WouldBlock` if it can be copied in a moment; else if it cannot be read, or there is no room.
+pub fn copy_database(from: &Path, to: &Path) -> io::Result<()> {
+    // What a writer that died left half done is undone by the next one; until then a copy would be half done too.
+    let begun = lines::beginning(&beside(from, "-journal"), 1).unwrap_or_default();
+    if begun.first().is_some_and(|byte| *byte != 0) {
+        return Err(io::Error::new(io::ErrorKind::WouldBlock, "its journal is not settled"));
+    }
+    ask(from, &mut |source| {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut copy = Connection::open_with_flags(to, flags)?;
+        copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
+        let whole = Backup::new(source, &mut copy)?.step(-1)? == StepResult::Done;
+        let busy = || rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None);
+        if whole { Ok(()) } else { Err(busy()) }
+    })
+}
 
 /// Asks a database, all in one snapshot.
 ///

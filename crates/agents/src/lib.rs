@@ -1,5 +1,5 @@
 //! What abide knows of coding agents, one file each: how to tell their processes, what their own files and screens say
-//! of their work, how to stop and resume them. Reads agents' files and never writes one; decides nothing about life.
+//! of their work, how to stop and resume them. Reads and copies agents' files and never writes one; decides nothing about life.
 
 mod adapter;
 mod database;
@@ -12,6 +12,7 @@ mod tree;
 mod words;
 
 pub use adapter::{Adapter, By, Held, Kin, Place, Process, Running};
+pub use database::{copy_database, is_database};
 pub use sign::{Level, Sign, Source, Standing, weigh};
 pub use story::{Call, How, LastTurn, Reader, Story, Tokens};
 

@@ -1,12 +1,17 @@
 //! The facts: what was witnessed, by whom, when. Only facts are stored; every status is derived from them.
-//! `ending` is how a program ended, `frame` their stored form, `says` their words (`number` those of the kernel's
-//! numbers), `fold` what a verdict needs of them.
+//! `ending` is how a program ended, `work` what agents do, `checkpointed` what was saved, `frame` their stored form, `says`
+//! their words (`number` those of the kernel's numbers), `fold` what a verdict needs of them.
 
+mod begun;
+mod checkpointed;
 mod ending;
 pub mod fold;
 pub mod frame;
+pub mod notification;
 pub mod number;
 mod says;
+mod terms;
+mod work;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +19,11 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+pub use begun::Begun;
+pub use checkpointed::{Checkpointed, Reason};
 pub use ending::{Cause, Ended, How, Observer, Outcome, Resources, Survivor};
+pub use terms::Terms;
+pub use work::{Attention, Summary, TurnClosed, TurnOpened, Wants};
 
 use crate::identity::{FileId, Identity};
 use crate::moment::Moment;
@@ -64,6 +73,8 @@ roles! {
     Client "client",
     Hook "hook",
     Adapter "adapter",
+    Watcher "watcher",
+    Courier "courier",
     Sealer "sealer",
     Other "other",
 }
@@ -150,8 +161,10 @@ bodies! {
     Marked(Marked) "marked",
     Checkpointed(Checkpointed) "checkpointed",
     Adopted(Box<Adopted>) "adopted",
+    Watched(Watched) "watched",
     ImageChanged(ImageChanged) "image_changed",
     Noted(Noted) "noted",
+    Notified(Box<Notified>) "notified",
     Summary(Box<Summary>) "summary",
     Sealed(Box<Sealed>) "sealed",
     Removing(Noted) "removing",
@@ -185,37 +198,14 @@ pub struct Launched {
     /// The adapter that the command belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The conversation that the agent was told to begin, and the words that tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<Begun>,
     /// What was handed to the program as its input; none for a terminal, or for nothing to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
     #[serde(default, skip_serializing_if = "Terms::is_usual")]
     pub terms: Terms,
-}
-
-/// What was asked for with a launch, beside the program itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Terms {
-    /// The session is to be ended after this long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
-    /// The patience at each step of that end. Versions that did not record it had two seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grace_ms: Option<u64>,
-    /// The session is to be removed once it is over and its outcome is on record.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub remove: bool,
-    /// All that was known before the exec was to be on the disk before it.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub durable: bool,
-    /// The recording is cut when it takes so many bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub record_bytes: Option<u64>,
-}
-
-impl Terms {
-    fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// A terminal's size in cells.
@@ -298,63 +288,11 @@ pub struct Declared {
     pub summary: Option<String>,
 }
 
-/// An agent took up a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnOpened {
-    pub turn: String,
-    /// The adapter that knows the agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conversation: Option<String>,
-    /// The agent's process; none if it could not be resolved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<Identity>,
-    pub cwd: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<String>,
-}
-
-/// The agent is done with a request; with no name, it waits for its first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnClosed {
-    pub turn: String,
-    pub reason: String,
-}
-
-/// What the agent wants of a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attention {
-    pub wants: Wants,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-}
-
-/// The kinds of attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Wants {
-    None,
-    Approval,
-    Answer,
-    /// A kind that a later abide knows.
-    #[serde(other)]
-    Other,
-}
-
 /// An instant of the recording got a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marked {
     pub name: String,
     pub offset: u64,
-}
-
-/// The session's work was saved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checkpointed {
-    pub path: String,
 }
 
 /// A process that was started elsewhere became the program of this session.
@@ -370,6 +308,15 @@ pub struct Adopted {
     pub agent: Option<String>,
 }
 
+/// A watcher follows the program, which nobody serves, and will record its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watched {
+    pub watcher: Identity,
+    /// The file that its lock is on.
+    pub lock: FileId,
+    pub version: String,
+}
+
 /// The program exec'd another image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageChanged {
@@ -377,42 +324,31 @@ pub struct ImageChanged {
 }
 
 /// Something worth knowing that decides nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Noted {
     pub text: String,
+    /// The signal that a helper heard, if that is what is noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<i32>,
 }
 
-/// What an agent did in the session, as far as its own files tell.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
-    pub agent: String,
+impl<T: Into<String>> From<T> for Noted {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), heard: None }
+    }
+}
+
+/// It was tried to tell the user of something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notified {
+    /// Of which notification.
+    pub key: String,
+    /// Whom: `command` or `webhook`.
+    pub to: String,
+    pub delivered: bool,
+    /// Why it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conversation: Option<String>,
-    #[serde(default)]
-    pub prompts: u64,
-    /// Turns that were closed.
-    #[serde(default)]
-    pub turns: u64,
-    /// How often each tool was called.
-    #[serde(default)]
-    pub tools: BTreeMap<String, u64>,
-    /// Files that its tools wrote to.
-    #[serde(default)]
-    pub files: Vec<String>,
-    #[serde(default)]
-    pub input_tokens: u64,
-    #[serde(default)]
-    pub output_tokens: u64,
-    /// Tool calls that nothing answered, each with what it was called with.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unanswered: Vec<String>,
-    /// From the first prompt to the last word, in ms.
-    #[serde(default)]
-    pub duration_ms: u64,
+    pub detail: Option<String>,
 }
 
 /// The session was closed by someone who did not observe its end.

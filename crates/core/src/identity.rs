@@ -317,6 +317,14 @@ impl Identity {
         marks(self) == marks(other)
     }
 
+    /// Both are of one boot and one clock, and this one was not born before the other.
+    #[must_use]
+    pub fn is_no_older_than(&self, other: &Self) -> bool {
+        let place = |one: &Self| (one.machine, one.boot, one.pid_ns, one.time_ns);
+        let born = self.start_ticks.zip(other.start_ticks);
+        place(self) == place(other) && born.is_some_and(|(ours, theirs)| ours >= theirs)
+    }
+
     /// No other process can ever be taken for this one.
     #[must_use]
     pub fn is_unmistakable(&self) -> bool {

@@ -43,8 +43,8 @@ pub struct Body {
     pub screen: Vec<u8>,
 }
 
-/// More gaps than this are not kept.
-const GAPS: usize = 64;
+/// More gaps than this are not kept: the newest are.
+pub const GAPS: usize = 64;
 
 /// A keyframe as it is stored; none if it is too long to be one.
 #[must_use]

@@ -311,7 +311,10 @@ mod tests {
         let stream =
             [b"a\x1b]52;c;Zm9v\x1b\\b\x1b]2;t\x07".as_slice(), &long, b"c\x1b]523;x\x07\x1b]52;p;!\x07"]
                 .concat();
-        for cut in 0..=stream.len() {
+        // Everywhere but in the middle of what goes on and on.
+        let edges = [0, 30, 30 + HELD, 30 + 2 * HELD, stream.len()];
+        for cut in edges.into_iter().flat_map(|edge| edge.saturating_sub(50)..=(edge + 50).min(stream.len()))
+        {
             let mut passage = Passage::default();
             let pieces = [passage.pass(&stream[..cut]), passage.pass(&stream[cut..])];
             assert_eq!(pieces.each_ref().map(Passed::all).concat(), stream, "cut at {cut}");

@@ -2,16 +2,19 @@
 //! A reader takes any bytes, serves every sound frame, and locates what is damaged. docs/recording.md tells others.
 
 pub mod command;
+pub mod kept;
 pub mod pace;
 pub mod player;
 pub mod prompt;
 pub mod redact;
 pub mod scroll;
+pub mod shed;
 pub mod unrecorded;
 pub mod veil;
 
 use serde::{Deserialize, Serialize};
 
+use self::shed::Shed;
 use crate::evidence::Size;
 
 /// The first bytes of every frame: what a reader looks for after damage.
@@ -48,6 +51,8 @@ kinds! {
     Mark b'm' "A name for this instant.",
     Exec b'x' "What `exec` is about to do: its id and sequence number, then JSON; see the veil.",
     Cut b'c' "Frames before this place could not be written: how many bytes of output, and why.",
+    Shed b'g' "The oldest part was let go: JSON that says where it goes on; see `shed`.",
+    Screen b's' "The screen where it goes on behind what was let go; see `kept`. No entry of its own.",
 }
 
 /// What the first entry says.
@@ -87,8 +92,14 @@ impl Entry<'_> {
     /// How many entries there are with this one, so many having been read before it. What could not be read in between
     /// counts too, so that a number means the same whatever was read of the recording.
     #[must_use]
-    pub const fn counted(&self, before: u64) -> u64 {
+    pub fn counted(&self, before: u64) -> u64 {
         let next = before + 1;
+        if self.kind == Kind::Screen {
+            return before;
+        }
+        if let Some(shed) = Shed::of(self) {
+            return next.max(shed.entries);
+        }
         let lost = (self.number as u64 + NUMBERS - next % NUMBERS) % NUMBERS;
         // Numbers do not go back: so many were never lost.
         if self.number == 0 || lost > NUMBERS / 2 { next } else { next + lost }

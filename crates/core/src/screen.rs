@@ -5,7 +5,8 @@
 //! In short: `new(size, scrollback)`, `elapse(time)`, `feed(bytes) -> Vec<Notice>`, `resize(size)`; `view()` is what a person sees,
 //! `live()` what stands behind it during a synchronized update, both give rows, cells, cursor, text and hash;
 //! `input_modes()`, `title()`, `scrollback()`; `watch()`, `note()`, `look()` and `gone()` tell what changes; `dump()` are the bytes that bring a terminal to this screen,
-//! `clipped()` those for one of another size, `reset_modes()` those that undo what the program set on it; `freeze()` and `thaw()` are the keyframe.
+//! `clipped()` those for one of another size, `reset_modes()` those that undo what the program set on it; `freeze()` and `thaw()` are the keyframe,
+//! `likeness()` and `restore()` the same in a form that lasts.
 //!
 //! Columns are counted as wcwidth counts them, but an emoji of several characters is one picture; see `cluster.rs`.
 
@@ -18,6 +19,7 @@ mod cursor;
 mod dump;
 mod freeze;
 mod grid;
+pub mod likeness;
 mod mask;
 mod modes;
 mod notice;

@@ -93,7 +93,7 @@ statuses! {
     Starting   "starting"   [ 1   0   0   1   1   0   0   0 ] "it was launched, and its program has not started yet",
     Running    "running"    [ 1   0   1   1   1   0   0   0 ] "its program is alive and served",
     Unattended "unattended" [ 1   0   0   1   0   1   0   0 ] "its program or agent is alive, but neither guard nor host serves it",
-    Exiting    "exiting"    [ 1   0   0   0   1   0   0   0 ] "its program is gone, and its guard or host is still finishing",
+    Exiting    "exiting"    [ 1   0   0   0   1   0   0   0 ] "its program is gone, and its guard, host or watcher is still finishing",
     Exited     "exited"     [ 0   1   0   0   0   1   1   0 ] "its program is over, and how it ended is on record",
     Failed     "failed"     [ 0   1   0   0   0   1   1   0 ] "its program never ran",
     Lost       "lost"       [ 0   1   0   0   0   1   1   0 ] "its program is over, and nobody saw how it ended",

@@ -2,6 +2,7 @@
 //! Decides what is true; knows neither how facts are stored nor how processes are probed.
 
 mod agent;
+pub mod checkpoint;
 mod hindsight;
 mod outcome;
 
@@ -23,6 +24,8 @@ pub struct Seen {
     pub program: Liveness,
     /// The agent process that the open turn belongs to.
     pub owner: Liveness,
+    /// Who follows a program that neither guard nor host serves.
+    pub watcher: Liveness,
 }
 
 /// When and on which boot the question is asked.
@@ -146,8 +149,9 @@ rules! {
     Served         "served"          Running    Served         None, "the program is alive and served",
     Vouched        "vouched"         Running    CannotTell     None, "the program cannot be seen from here; a living guard or host has recorded no end",
     Unserved       "unserved"        Unattended ServiceUnclear None, "the program is alive, guard and host are dead",
+    Watched        "watched"         Unattended ServiceUnclear None, "the program is alive, guard and host are not there, and its watcher will record its end",
     AgentLives     "agent_lives"     Unattended EndUnclear     None, "the program is dead, but the agent of its open turn is alive",
-    Finishing      "finishing"       Exiting    EndUnclear     None, "the program is dead, a living guard or host has yet to record how it ended",
+    Finishing      "finishing"       Exiting    EndUnclear     None, "the program is dead, a living guard, host or watcher has yet to record how it ended",
     NeverRan       "never_ran"       Failed     Damaged        Some(Closing::NeverRan), "its guard died before the program could start",
     AllDead        "all_dead"        Lost       Damaged        Some(Closing::Lost), "program, guard and host are dead and no end is on record",
     Damaged        "damaged"         Unknown    Damaged        None, "no end is on record, but the record is damaged and may have held one",
@@ -164,9 +168,12 @@ impl Rule {
     pub fn is_beyond_telling(self, evidence: &Evidence, seen: &Seen) -> bool {
         let passes = evidence.record.damage.iter().any(|damage| damage.flaw.passes());
         // A host that lives holds its lock, whether or not it is on record.
-        let deserted = self == Self::EndUnclear && evidence.is_damaged() && seen.guard.is_dead();
+        let deserted = self == Self::EndUnclear
+            && evidence.is_damaged()
+            && seen.guard.is_dead()
+            && !seen.watcher.is_alive();
         // Whoever lives will still record the end, and that will count.
-        let served = seen.guard.is_alive() || seen.host.is_alive();
+        let served = seen.guard.is_alive() || seen.host.is_alive() || seen.watcher.is_alive();
         let beginless = self == Self::NoBeginning && !served;
         (beginless || self == Self::Damaged || deserted) && !passes
     }
@@ -243,20 +250,30 @@ fn recorded_end(evidence: &Evidence) -> Option<Rule> {
 fn open_session(evidence: &Evidence, seen: &Seen) -> Rule {
     let guard = presence(evidence, evidence.helpers.guarded.is_some(), seen.guard);
     let host = presence(evidence, evidence.helpers.hosted.is_some(), seen.host);
+    // Most sessions never have one, so none is missed in a damaged record.
+    let watcher = match &evidence.helpers.watched {
+        Some(_) => presence(evidence, true, seen.watcher),
+        None if seen.watcher.is_alive() => Presence::Alive,
+        None => Presence::Dead,
+    };
     let served = guard == Presence::Alive || host == Presence::Alive;
+    let watched = watcher == Presence::Alive;
     let abandoned = guard == Presence::Dead && host == Presence::Dead;
     let at_the_gate = !has_started(evidence) && guard == Presence::Alive;
     match seen.program {
         Liveness::Alive(_) | Liveness::Unknown(_) if at_the_gate => Rule::Launching,
         Liveness::Alive(_) if served => Rule::Served,
+        Liveness::Alive(_) if abandoned && watched => Rule::Watched,
         Liveness::Alive(_) if abandoned => Rule::Unserved,
         Liveness::Alive(_) => Rule::ServiceUnclear,
-        Liveness::Dead(_) if served => Rule::Finishing,
-        Liveness::Dead(_) if abandoned => match owner_of_open_turn(evidence).map(|_| seen.owner) {
-            Some(Liveness::Alive(_)) => Rule::AgentLives,
-            Some(Liveness::Unknown(_)) => Rule::AgentUnclear,
-            Some(Liveness::Dead(_)) | None => Rule::AllDead,
-        },
+        Liveness::Dead(_) if served || watched => Rule::Finishing,
+        Liveness::Dead(_) if abandoned && watcher == Presence::Dead => {
+            match owner_of_open_turn(evidence).map(|_| seen.owner) {
+                Some(Liveness::Alive(_)) => Rule::AgentLives,
+                Some(Liveness::Unknown(_)) => Rule::AgentUnclear,
+                Some(Liveness::Dead(_)) | None => Rule::AllDead,
+            }
+        }
         Liveness::Dead(_) => Rule::EndUnclear,
         Liveness::Unknown(_) if served => Rule::Vouched,
         Liveness::Unknown(_) => Rule::CannotTell,
@@ -310,6 +327,14 @@ pub fn program_of(evidence: &Evidence) -> Option<&Identity> {
     started.or(adopted).or(gated)
 }
 
+/// Whom the guard started, where an agent that it wraps is on record as the program.
+#[must_use]
+pub fn wrapper_of(evidence: &Evidence) -> Option<&Identity> {
+    let started = evidence.beginning.started.as_ref()?;
+    let gated = evidence.beginning.launched.as_ref()?.body.program.as_ref();
+    gated.filter(|gated| gated.pid != started.body.program.pid)
+}
+
 /// The process that works on a turn that nobody has closed, if it is on record.
 #[must_use]
 pub fn owner_of_open_turn(evidence: &Evidence) -> Option<&Identity> {
@@ -359,6 +384,8 @@ pub fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Gr
     let program = program_of(evidence).map(|identity| identity.pid);
     let mut asked =
         vec![("program", program, seen.program), ("guard", guard, seen.guard), ("host", host, seen.host)];
+    let watcher = evidence.helpers.watched.as_ref().map(|told| told.body.watcher.pid);
+    asked.extend(watcher.map(|pid| ("watcher", Some(pid), seen.watcher)));
     asked.extend(owner_of_open_turn(evidence).map(|owner| ("agent", Some(owner.pid), seen.owner)));
     for (who, pid, liveness) in asked {
         let who = match pid {
@@ -383,6 +410,7 @@ fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
     cite(ground(&beginning.adopted, "adopted", |b| b.says()));
     cite(ground(&helpers.guarded, "guarded", |b| b.says()));
     cite(ground(&helpers.hosted, "hosted", |b| b.says()));
+    cite(ground(&helpers.watched, "watched", |b| b.says()));
     cite(ground(&beginning.started, "started", |b| b.says()));
     cite(ground(&beginning.image, "image_changed", |b| b.says()));
     let open = if evidence.work.turn_closed { &None } else { &evidence.work.turn };

@@ -1,12 +1,16 @@
 //! What guard, host and clients say to each other: bytes <-> messages. Frozen and versioned, so that an old guard
 //! works with a new host and the reverse; a message of an unknown kind is passed over.
 
+mod attendance;
+
+pub use attendance::Attendance;
+
 use crate::evidence::Size;
 use crate::failure::Failure;
 use crate::recording::unrecorded::Unrecorded;
 
 /// The version of these messages.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 /// As many clients are served, and so many clients' numbers are remembered.
 pub const CLIENTS: usize = 256;
 /// Under whose name answers to the program's own queries are kept, numbered by their positions. No client is this one.
@@ -34,6 +38,10 @@ pub enum ToGuard {
     Mark(String),
     /// Put this tag on record, then write this to the terminal; once, as input. Guards of before it pass over it.
     Exec(Tagged),
+    /// What this client typed and is not in the terminal yet is not to be written any more. Guards of before it pass over it.
+    Withdraw {
+        client: u64,
+    },
 }
 
 /// Input that is tagged in the recording instead of being told as typed.
@@ -64,6 +72,8 @@ pub enum ToHost {
     Applied { client: u64, seq: u64 },
     /// Queries up to this position have been answered.
     Answered { position: u64 },
+    /// What this client typed and was not applied is withdrawn, but for so many bytes that were written of it.
+    Withdrawn { client: u64, written: u64 },
     /// The end of the program is on record.
     Ended,
 }
@@ -102,40 +112,8 @@ pub enum ToHostFromClient {
     },
     /// Send what is not on record behind this position. Since version 4.
     Unrecorded(u64),
-}
-
-/// As what a client attaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attendance {
-    /// It looks and does not type.
-    pub read_only: bool,
-    /// It was attached before, to a host that is gone, and shows the scrollback already.
-    pub again: bool,
-    /// It is the driver: the session takes its size.
-    pub drives: bool,
-}
-
-impl Attendance {
-    /// As one attaches for the first time.
-    #[must_use]
-    pub const fn first(read_only: bool) -> Self {
-        Self { read_only, again: false, drives: !read_only }
-    }
-
-    const fn pack(self) -> [u8; 2] {
-        [self.read_only as u8, self.again as u8 | (self.drives as u8) << 1]
-    }
-
-    /// Clients of before the second byte knew only the first.
-    const fn unpack(body: &[u8]) -> Option<Self> {
-        match body {
-            [] => None,
-            [read_only] => Some(Self::first(*read_only != 0)),
-            [read_only, flags, ..] => {
-                Some(Self { read_only: *read_only != 0, again: *flags & 1 != 0, drives: *flags & 2 != 0 })
-            }
-        }
-    }
+    /// What I typed and is not in the terminal yet is not to be typed any more. Since version 5.
+    Withdraw,
 }
 
 /// What a host answers.
@@ -156,6 +134,14 @@ pub enum ToClient {
     Output(Vec<u8>),
     Applied {
         seq: u64,
+    },
+    /// What was typed and not applied is withdrawn, but for so many bytes that were written of it.
+    Withdrawn {
+        written: u64,
+    },
+    /// How many entries of the recording the screen stands for that comes next. Clients of before it pass over it.
+    Reached {
+        entries: u64,
     },
     /// The frozen screen and the position it stands for.
     Snapshot {
@@ -265,6 +251,7 @@ impl Message for ToGuard {
             Self::Resize(size) => (b'r', pack_size(*size)),
             Self::Mark(text) => (b'm', text.clone().into_bytes()),
             Self::Exec(tagged) => (b'x', tagged.pack()),
+            Self::Withdraw { client } => (b'-', join(&[*client], &[])),
         }
     }
 
@@ -281,6 +268,7 @@ impl Message for ToGuard {
             }
             b'r' => Self::Resize(unpack_size(body)?),
             b'm' => Self::Mark(String::from_utf8(body.to_vec()).ok()?),
+            b'-' => Self::Withdraw { client: split::<1>(body)?.0[0] },
             _ => return None,
         })
     }
@@ -291,6 +279,7 @@ impl Message for ToHost {
         match *self {
             Self::Applied { client, seq } => (b'd', join(&[client, seq], &[])),
             Self::Answered { position } => (b'a', join(&[position], &[])),
+            Self::Withdrawn { client, written } => (b'-', join(&[client, written], &[])),
             Self::Ended => (b'e', Vec::new()),
         }
     }
@@ -302,6 +291,10 @@ impl Message for ToHost {
                 Self::Applied { client, seq }
             }
             b'a' => Self::Answered { position: split::<1>(body)?.0[0] },
+            b'-' => {
+                let ([client, written], _) = split(body)?;
+                Self::Withdrawn { client, written }
+            }
             b'e' => Self::Ended,
             _ => return None,
         })
@@ -322,6 +315,7 @@ impl Message for ToHostFromClient {
             Self::Release => (b')', Vec::new()),
             Self::Exec { seen, tagged } => (b'x', join(&[*seen], &tagged.pack())),
             Self::Unrecorded(behind) => (b'u', join(&[*behind], &[])),
+            Self::Withdraw => (b'-', Vec::new()),
         }
     }
 
@@ -350,6 +344,7 @@ impl Message for ToHostFromClient {
                 Self::Exec { seen, tagged: Tagged::unpack(tagged)? }
             }
             b'u' => Self::Unrecorded(split::<1>(body)?.0[0]),
+            b'-' => Self::Withdraw,
             _ => return None,
         })
     }
@@ -363,6 +358,8 @@ impl Message for ToClient {
             Self::Paint(bytes) => (b'p', bytes.clone()),
             Self::Output(bytes) => (b'o', bytes.clone()),
             Self::Applied { seq } => (b'd', join(&[*seq], &[])),
+            Self::Withdrawn { written } => (b'-', join(&[*written], &[])),
+            Self::Reached { entries } => (b'n', join(&[*entries], &[])),
             Self::Snapshot { position, frozen } => (b's', join(&[*position], frozen)),
             Self::Marked { position, name } => (b'm', join(&[*position], name.as_bytes())),
             Self::Exec { over, nonce } => (b'q', [&[u8::from(*over)], nonce.as_bytes()].concat()),
@@ -390,6 +387,8 @@ impl Message for ToClient {
             b'p' => Self::Paint(body.to_vec()),
             b'o' => Self::Output(body.to_vec()),
             b'd' => Self::Applied { seq: split::<1>(body)?.0[0] },
+            b'-' => Self::Withdrawn { written: split::<1>(body)?.0[0] },
+            b'n' => Self::Reached { entries: split::<1>(body)?.0[0] },
             b's' => {
                 let ([position], frozen) = split(body)?;
                 Self::Snapshot { position, frozen: frozen.to_vec() }
@@ -471,8 +470,14 @@ mod tests {
             ToGuard::Resize(SIZE),
             ToGuard::Mark("here".into()),
             ToGuard::Exec(tagged(&bytes)),
+            ToGuard::Withdraw { client: 7 },
         ]);
-        check(&[ToHost::Applied { client: 1, seq: 2 }, ToHost::Answered { position: 3 }, ToHost::Ended]);
+        check(&[
+            ToHost::Applied { client: 1, seq: 2 },
+            ToHost::Answered { position: 3 },
+            ToHost::Withdrawn { client: 1, written: 4 },
+            ToHost::Ended,
+        ]);
         check(&[
             ToHostFromClient::Hello { version: VERSION, client: 5 },
             ToHostFromClient::Attach { size: SIZE, role: Attendance::first(true) },
@@ -489,6 +494,7 @@ mod tests {
             ToHostFromClient::Release,
             ToHostFromClient::Exec { seen: 5, tagged: tagged(&bytes) },
             ToHostFromClient::Unrecorded(77),
+            ToHostFromClient::Withdraw,
         ]);
         check(&[
             ToClient::Welcome { version: VERSION, generation: 3 },
@@ -496,6 +502,8 @@ mod tests {
             ToClient::Paint(bytes.clone()),
             ToClient::Output(bytes.clone()),
             ToClient::Applied { seq: 4 },
+            ToClient::Withdrawn { written: 5 },
+            ToClient::Reached { entries: 7 },
             ToClient::Snapshot { position: 8, frozen: bytes.clone() },
             ToClient::Unrecorded(Unrecorded { position: 8, bytes, sized: None }),
             ToClient::Unrecorded(Unrecorded { sized: Some((9, SIZE)), ..Unrecorded::default() }),

@@ -1,27 +1,36 @@
 //! Agents on this machine, started here or elsewhere: which processes they are, and what each is at. That one lives is
 //! the kernel's word; what it does is told by its own files, and only of a process that lives.
 
+mod adopt;
+mod checkpoint;
 pub(crate) mod following;
 pub(crate) mod git;
 mod hook;
 pub mod hooks;
+pub(crate) mod left;
 mod resume;
 pub(crate) mod scribe;
+pub(crate) mod watcher;
 
 use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
 
-use abide_agents::{Adapter, Held, Kin, Process, Sign, Standing, Story};
+use abide_agents::{Adapter, Held, Kin, Level, Process, Sign, Standing, Story};
 use abide_core::evidence::Role;
 use abide_core::id::SessionId;
 use abide_core::identity::{Identity, Liveness};
 use abide_core::recording::redact;
+use abide_core::screen::Screen;
 use abide_core::verdict::{Attention, Turn, owner_of_open_turn, program_of};
-use abide_sys::clock;
+use abide_sys::{clock, signal};
 
 use crate::Sessions;
 use crate::store::Home;
 use crate::truth::{Relative, Session, Truth};
-pub use abide_agents::{Place, asks};
+pub use abide_agents::Place;
+pub use adopt::Adoption;
+pub use checkpoint::{Checkpoint, Since};
 use following::Following;
 pub use resume::Resumable;
 
@@ -90,26 +99,13 @@ impl Sessions {
         let failed = listed.as_ref().err().map(|failure| Health::Failed(failure.message.clone()));
         let sessions = listed.unwrap_or_default();
         let mut asked = vec![Asked { name: "sessions", health: failed.unwrap_or(Health::Good) }];
-        let everyone = self.truth.everyone();
-        let unseen =
-            everyone.is_empty().then(|| Health::Failed("no process can be seen from here".to_owned()));
-        asked.push(Asked { name: "processes", health: unseen.unwrap_or(Health::Good) });
-        let mut agents = Vec::new();
-        for (name, answer) in ask_each(among(&self.truth, everyone)) {
-            let health = match &answer {
-                Some(found) => {
-                    found.iter().find_map(|agent| agent.trouble.clone()).map_or(Health::Good, Health::Failed)
-                }
-                None => Health::Late,
-            };
-            asked.push(Asked { name, health });
-            for agent in answer.into_iter().flatten() {
-                let session = sessions.iter().find(|session| is_of(session, &agent));
-                agents.push(within(&self.truth, self.home.as_ref(), agent, session));
-            }
-        }
-        agents.sort_by_key(|agent| (agent.process.start_ticks, agent.process.pid));
-        (agents, asked)
+        let (found, others) = everywhere(PATIENCE_MS);
+        asked.extend(others);
+        let place = |agent: Agent| {
+            let session = sessions.iter().find(|session| Claim::of(session).covers(&agent));
+            within(&self.truth, self.home.as_ref(), agent, session)
+        };
+        (found.into_iter().map(place).collect(), asked)
     }
 
     /// The agent in a session, if one lives there.
@@ -120,9 +116,111 @@ impl Sessions {
     }
 }
 
+/// Every agent that lives on this machine, the oldest first, and how each source did. Takes no longer than this.
+fn everywhere(patience_ms: u64) -> (Vec<Agent>, Vec<Asked>) {
+    let deadline = clock::now().boot.saturating_add(patience_ms);
+    let name = "processes";
+    let found = Looking::start(|| {
+        let truth = Truth::new();
+        let everyone = truth.everyone();
+        (!everyone.is_empty()).then(|| among(&truth, everyone))
+    });
+    let found = match found.until(deadline) {
+        Some(Some(found)) => found,
+        Some(None) => {
+            let unseen = Health::Failed("no process can be seen from here".to_owned());
+            return (Vec::new(), vec![Asked { name, health: unseen }]);
+        }
+        None => return (Vec::new(), vec![Asked { name, health: Health::Late }]),
+    };
+    let (mut agents, mut asked) = (Vec::new(), vec![Asked { name, health: Health::Good }]);
+    for (name, answer) in ask_each(found, deadline) {
+        let trouble = |found: &Vec<Agent>| found.iter().find_map(|agent| agent.trouble.clone());
+        let health = match &answer {
+            Some(found) => trouble(found).map_or(Health::Good, Health::Failed),
+            None => Health::Late,
+        };
+        asked.push(Asked { name, health });
+        agents.extend(answer.into_iter().flatten());
+    }
+    agents.sort_by_key(|agent| (agent.process.start_ticks, agent.process.pid));
+    (agents, asked)
+}
+
+/// A look at something that may hang, in a thread that nobody has to wait for.
+#[derive(Debug)]
+struct Looking<T>(Option<Receiver<T>>);
+
+impl<T: Send + 'static> Looking<T> {
+    fn start(look: impl FnOnce() -> T + Send + 'static) -> Self {
+        let (say, hear) = mpsc::channel();
+        // Nobody may be there any more to hear it.
+        let started = std::thread::Builder::new().spawn(move || say.send(look()).unwrap_or_default());
+        Self(started.is_ok().then_some(hear))
+    }
+
+    /// What was seen; none if that takes longer than to this instant of boot time, in ms.
+    fn until(self, deadline: u64) -> Option<T> {
+        let left = deadline.saturating_sub(clock::now().boot);
+        self.0.and_then(|hear| hear.recv_timeout(Duration::from_millis(left)).ok())
+    }
+}
+
+/// The agents that are in no session of a home, looked for while something else is done.
+#[derive(Debug)]
+pub struct Elsewhere(Looking<(Vec<Agent>, Vec<Asked>)>, u64);
+
+impl Elsewhere {
+    /// Begins to look; what takes longer than this is told to be late.
+    #[must_use]
+    pub fn look(patience_ms: u64) -> Self {
+        // Whatever hangs, it is told in time which source it was.
+        let deadline = clock::now().boot.saturating_add(patience_ms).saturating_add(SLACK_MS);
+        Self(Looking::start(move || everywhere(patience_ms)), deadline)
+    }
+
+    /// Those that none of these sessions claims, and how each source did.
+    #[must_use]
+    pub fn but_for(self, claims: &[Claim]) -> (Vec<Agent>, Vec<Asked>) {
+        let late = || (Vec::new(), vec![Asked { name: "processes", health: Health::Late }]);
+        let (mut agents, asked) = self.0.until(self.1).unwrap_or_else(late);
+        agents.retain(|agent| !claims.iter().any(|claim| claim.covers(agent)));
+        (agents, asked)
+    }
+}
+
+/// How much later than its own deadline a look may be heard of.
+const SLACK_MS: u64 = 200;
+
+/// Which processes a session says are its own.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// None if it is over: then it has none.
+    session: Option<SessionId>,
+    processes: Vec<Identity>,
+}
+
+impl Claim {
+    #[must_use]
+    pub fn of(session: &Session) -> Self {
+        let active = !session.verdict.status.is_terminal();
+        let known = program_of(&session.evidence).into_iter().chain(owner_of_open_turn(&session.evidence));
+        Self {
+            session: active.then(|| session.id.clone()),
+            processes: known.filter(|_| active).copied().collect(),
+        }
+    }
+
+    /// Whether this agent runs in the session: as its program, as the owner of its turn, or told so by its variables.
+    fn covers(&self, agent: &Agent) -> bool {
+        let is_it = |one: &Identity| one.pid == agent.process.pid && one.boot == agent.process.boot;
+        self.processes.iter().any(is_it) || (self.session.is_some() && agent.session == self.session)
+    }
+}
+
 /// Looks at the agents of each kind in a thread of its own, so that one whose files hang keeps back none of the others.
 /// None where that took too long.
-fn ask_each(found: Vec<Candidate>) -> Vec<(&'static str, Option<Vec<Agent>>)> {
+fn ask_each(found: Vec<Candidate>, deadline: u64) -> Vec<(&'static str, Option<Vec<Agent>>)> {
     let mut kinds: Vec<(&'static str, Vec<Candidate>)> = Vec::new();
     for one in found {
         let name = one.0.name();
@@ -131,25 +229,15 @@ fn ask_each(found: Vec<Candidate>) -> Vec<(&'static str, Option<Vec<Agent>>)> {
             None => kinds.push((name, vec![one])),
         }
     }
-    let deadline = clock::now().boot.saturating_add(PATIENCE_MS);
-    let asked: Vec<_> = kinds
-        .into_iter()
-        .map(|(name, of_kind)| {
-            let (say, hear) = std::sync::mpsc::channel();
-            let look = move || {
-                let truth = Truth::new();
-                // Nobody may be there any more to hear it.
-                let _ = say.send(of_kind.into_iter().filter_map(|one| look_at(&truth, one)).collect());
-            };
-            let started = std::thread::Builder::new().spawn(look).is_ok();
-            (name, started.then_some(hear))
-        })
-        .collect();
-    let answer = |hear: std::sync::mpsc::Receiver<Vec<Agent>>| {
-        let left = deadline.saturating_sub(clock::now().boot);
-        hear.recv_timeout(std::time::Duration::from_millis(left)).ok()
+    let look = |of_kind: Vec<Candidate>| {
+        let look = move || {
+            let truth = Truth::new();
+            of_kind.into_iter().filter_map(|one| look_at(&truth, one)).collect()
+        };
+        Looking::start(look)
     };
-    asked.into_iter().map(|(name, hear)| (name, hear.and_then(answer))).collect()
+    let asked: Vec<_> = kinds.into_iter().map(|(name, of_kind)| (name, look(of_kind))).collect();
+    asked.into_iter().map(|(name, looking)| (name, looking.until(deadline))).collect()
 }
 
 fn look_at(truth: &Truth, (adapter, process): Candidate) -> Option<Agent> {
@@ -178,17 +266,6 @@ fn within(truth: &Truth, home: Option<&Home>, mut agent: Agent, session: Option<
     agent
 }
 
-/// Whether this agent runs in the session: as its program, as the owner of its turn, or below its guard.
-fn is_of(session: &Session, agent: &Agent) -> bool {
-    if session.verdict.status.is_terminal() {
-        return false;
-    }
-    let known = program_of(&session.evidence).into_iter().chain(owner_of_open_turn(&session.evidence));
-    let by_identity =
-        known.into_iter().any(|one| one.pid == agent.process.pid && one.boot == agent.process.boot);
-    by_identity || agent.session.as_ref() == Some(&session.id)
-}
-
 /// Which of these processes are agents: of several that start one another, the one that is started.
 pub(crate) fn among(truth: &Truth, processes: Vec<Relative>) -> Vec<Candidate> {
     let known: Vec<(&'static dyn Adapter, Kin, Relative)> = processes
@@ -198,13 +275,29 @@ pub(crate) fn among(truth: &Truth, processes: Vec<Relative>) -> Vec<Candidate> {
             Some((adapter, kin, process))
         })
         .collect();
-    let is_started = |by: &Relative, name: &str| {
-        known.iter().any(|(adapter, _, other)| other.parent == by.pid && adapter.name() == name)
+    let is_nobody_yet = |one: &Relative| {
+        let like = |(_, _, other): &(_, _, Relative)| one.parent == other.pid && one.command == other.command;
+        known.iter().any(like) && !has_lived(truth, one, FORKED_MS)
     };
-    let agents = known
-        .iter()
-        .filter(|(adapter, kin, process)| *kin == Kin::Agent && !is_started(process, adapter.name()));
-    agents.map(|(adapter, _, process)| (*adapter, process.clone())).collect()
+    let is_started = |by: &Relative, name: &str| {
+        let started = |other: &Relative| other.parent == by.pid && !is_nobody_yet(other);
+        known.iter().any(|(adapter, _, other)| adapter.name() == name && started(other))
+    };
+    let is_agent = |(adapter, kin, process): &&(&'static dyn Adapter, Kin, Relative)| {
+        *kin == Kin::Agent && !is_started(process, adapter.name()) && !is_nobody_yet(process)
+    };
+    known.iter().filter(is_agent).map(|(adapter, _, process)| (*adapter, process.clone())).collect()
+}
+
+/// Whoever forks is seen twice until the other becomes what it was forked for, which takes no longer than this, in ms.
+const FORKED_MS: u64 = 1_000;
+
+/// Whether this process was born at least so many ms ago.
+pub(crate) fn has_lived(truth: &Truth, process: &Relative, ms: u64) -> bool {
+    let identity = truth.identify(process.pid).ok();
+    // Ticks are hundredths of a second.
+    let born = identity.and_then(|one| one.start_ticks).map(|ticks| ticks.saturating_mul(10));
+    born.is_some_and(|born| born.saturating_add(ms) <= clock::now().boot)
 }
 
 /// The agent in a session: of several, the one nearest to its program.
@@ -243,6 +336,18 @@ fn kin(truth: &Truth, process: &Relative) -> Option<(&'static dyn Adapter, Kin)>
     abide_agents::recognise(&Process { argv: &process.command, image: image.as_deref(), name: &process.name })
 }
 
+/// What is shown, as adapters read it.
+pub(crate) fn lines(screen: &Screen) -> Vec<String> {
+    screen.view().text().trim_end().lines().map(str::to_owned).collect()
+}
+
+/// What the screen of an agent says. A question that its adapter does not know is one all the same.
+pub(crate) fn level(adapter: &dyn Adapter, lines: &[String]) -> Option<Level> {
+    let known = adapter.screen(lines);
+    let asks = abide_agents::asks(lines).then_some(Level::ANSWER);
+    known.filter(Level::asks).or(asks).or(known)
+}
+
 /// The adapter that a command line names.
 pub(crate) fn named_by(argv: &[String]) -> Option<&'static dyn Adapter> {
     let name = argv.first().and_then(|first| first.rsplit('/').next()).unwrap_or_default();
@@ -264,6 +369,12 @@ pub fn name_of(session: &Session) -> Option<&str> {
     launched.or_else(|| beginning.adopted.as_ref()?.body.agent.as_deref()).or_else(turn)
 }
 
+/// The signals that ask a program to end, politest first: the one that its agent ends in order on, and the usual one.
+pub(crate) fn asking(agent: Option<&str>) -> Vec<i32> {
+    let polite = agent.and_then(abide_agents::named).map(Adapter::polite_signal);
+    polite.into_iter().filter(|number| *number != signal::TERM).chain([signal::TERM]).collect()
+}
+
 /// A hook's or an adapter's own word, not abide's inference.
 pub(crate) const fn is_hook(role: Role) -> bool {
     matches!(role, Role::Hook)
@@ -272,4 +383,19 @@ pub(crate) const fn is_hook(role: Role) -> bool {
 /// This instant of wall time, in ms.
 pub(crate) fn wall() -> i64 {
     clock::now().wall
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_that_does_not_end_is_late_and_holds_nobody_up() {
+        let (keep, never) = mpsc::channel::<()>();
+        let hangs = Looking::start(move || never.recv());
+        let sees = Looking::start(|| 7);
+        assert_eq!(sees.until(u64::MAX), Some(7));
+        assert_eq!(hangs.until(clock::now().boot + 1), None);
+        drop(keep);
+    }
 }

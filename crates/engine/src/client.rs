@@ -126,6 +126,21 @@ impl Client {
         self.unconfirmed_bytes = 0;
     }
 
+    /// Takes back what was typed and is not in the terminal yet. Gives how much of what is not confirmed was written all the
+    /// same; none if nobody says so until this time of the boot-time clock: then it may be typed later.
+    pub(crate) fn withdraw(&mut self, deadline: u64) -> Option<usize> {
+        const WITHDRAWS_SINCE: u8 = 5;
+        if self.version < WITHDRAWS_SINCE {
+            return None;
+        }
+        let withdrawn = |message: &ToClient| {
+            let ToClient::Withdrawn { written } = message else { return None };
+            usize::try_from(*written).ok()
+        };
+        let said = self.say(&ToHostFromClient::Withdraw);
+        said.and_then(|()| self.hear_until(deadline, &mut { withdrawn })).ok().flatten()
+    }
+
     /// What the host said. An error means that the host is gone.
     pub(crate) fn hear(&mut self) -> io::Result<Vec<ToClient>> {
         let mut bytes = vec![0; 64 * 1024];

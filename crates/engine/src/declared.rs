@@ -29,7 +29,7 @@ pub(crate) fn left_by_program(dir: &SessionDir) -> Option<std::result::Result<De
         let unclear = format!("`{}` alone stands for no exit code", result.status);
         declared(result.status, result.exit_code, result.summary).ok_or(unclear)
     });
-    Some(parsed.map_err(|why| Noted { text: format!("result.toml is no result: {why}") }))
+    Some(parsed.map_err(|why| format!("result.toml is no result: {why}").into()))
 }
 
 /// A program's word. `success` and `failure` alone stand for a code, any other status needs one.

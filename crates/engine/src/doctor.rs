@@ -14,7 +14,8 @@ use abide_core::place::{Place, Stays};
 use abide_core::verdict::Rule;
 use abide_sys::cgroup::Cgroup;
 
-use crate::act::collect;
+use crate::act::{collect, seal};
+use crate::notify::Delivering;
 use crate::recording::keyframes;
 use crate::store::Home;
 use crate::{Owner, Sealing, Session, Sessions, Truth, names, place};
@@ -62,6 +63,8 @@ pub struct Examining<'a> {
     pub fix: bool,
     /// Read every recording whole, however long that takes.
     pub thorough: bool,
+    /// Delivers what there is to tell of a session and is not delivered.
+    pub deliver: Delivering<'a>,
     /// Is told how much of the recordings has been read, and how much will be.
     pub progress: &'a dyn Fn(u64, u64),
 }
@@ -153,8 +156,10 @@ fn cgroup() -> Check {
     match place {
         Place::Own => good(name, format!("each program gets one of its own, below {below}")),
         Place::Tree(stays) => {
-            let detail =
-                format!("a program started here {}; after a killed guard a stop may miss some", stays.says());
+            let detail = format!(
+                "a program started here {}; after a killed guard a stop may miss who dropped its environment",
+                stays.says()
+            );
             let fix = match stays {
                 Stays::NoCgroup => "mount cgroup2 (a writable one in a container)",
                 Stays::NotDelegated => "systemd-run --user --scope -p Delegate=yes abide run ...",
@@ -193,15 +198,19 @@ fn each_session(sessions: &Sessions, how: &Examining<'_>) -> Result<Vec<Check>, 
     for session in &all {
         checks.extend(damage(session));
         checks.extend(unreachable(sessions, session));
-        if session.verdict.rule.closing().is_some() {
+        if seal::is_due(session) {
             checks.push(if fix { sealed(sessions, session) } else { unsealed(session) });
         }
+        checks.extend(notifications(sessions, session, how));
         if session.verdict.status.is_terminal() {
             checks.extend(empty_cgroup(session, fix));
             checks.extend(keyframes(sessions, session, fix));
         }
-        if session.verdict.rule == Rule::Removing || session.verdict.rule == Rule::Removed {
-            checks.push(half_removed(sessions, session, fix));
+        let begun = session.verdict.rule == Rule::Removing || session.verdict.rule == Rule::Removed;
+        if begun {
+            checks.push(removal(sessions, session, "its removal began and did not end", fix));
+        } else if collect::is_overdue(session) {
+            checks.push(removal(sessions, session, "its guard died before it removed it, as was asked", fix));
         }
     }
     checks.extend(recordings::check(sessions, &all, how));
@@ -215,7 +224,9 @@ fn each_session(sessions: &Sessions, how: &Examining<'_>) -> Result<Vec<Check>, 
 /// A session that is served where nobody finds its host.
 fn unreachable(sessions: &Sessions, session: &Session) -> Option<Check> {
     let id = &session.id;
-    let dir = sessions.home().filter(|_| session.verdict.status.has_live_host())?.session(id).ok()?;
+    // Whom nobody ever served has none.
+    let served = session.verdict.status.has_live_host() && session.evidence.helpers.guarded.is_some();
+    let dir = sessions.home().filter(|_| served)?.session(id).ok()?;
     let detail = format!("the socket of session {id} is gone: nobody can attach to it or type into it");
     let fix = format!("`abide upgrade {id}` has its guard listen anew");
     (!dir.has_socket()).then(|| bad("socket", &detail, &fix).about(id))
@@ -246,15 +257,37 @@ fn keyframes(sessions: &Sessions, session: &Session, fix: bool) -> Option<Check>
     Some(check.about(id))
 }
 
-/// A removal that began and did not end; its remover may still be at it.
-fn half_removed(sessions: &Sessions, session: &Session, fix: bool) -> Check {
+/// What there is to tell of a session, is not delivered, and nobody is at.
+fn notifications(sessions: &Sessions, session: &Session, how: &Examining<'_>) -> Option<Check> {
+    let (name, id) = ("notifications", &session.id);
+    let (count, last) = sessions.undelivered(id)?;
+    let why = |why: Option<&str>| why.map_or_else(String::new, |why| format!(": {why}"));
+    let detail = format!("{count} of session {id} not delivered");
+    let check = match how.fix.then(|| (how.deliver)(sessions, id)) {
+        None => weak(name, &format!("{detail}{}", why(last.as_deref())), "abide doctor --fix"),
+        Some(Ok(tries)) => match tries.iter().find_map(|tried| tried.failure.as_deref()) {
+            None => Check {
+                health: Health::Mended,
+                ..good(name, format!("{} of session {id} delivered", tries.len()))
+            },
+            Some(failure) => weak(
+                name,
+                &format!("{detail}{}", why(Some(failure))),
+                &format!("mend what is told, then `abide notify {id}`"),
+            ),
+        },
+        Some(Err(failure)) => failed(name, &failure, "abide doctor --fix"),
+    };
+    Some(check.about(id))
+}
+
+/// A removal that began and did not end, or was asked for and did not begin; its remover may still be at it.
+fn removal(sessions: &Sessions, session: &Session, why: &str, fix: bool) -> Check {
     let (name, id) = ("removal", &session.id);
     let check = match fix.then(|| sessions.remove(session, true)) {
-        None => {
-            weak(name, &format!("the removal of session {id} began and did not end"), "abide doctor --fix")
-        }
+        None => weak(name, &format!("session {id} is to go: {why}"), "abide doctor --fix"),
         Some(Ok(())) => {
-            Check { health: Health::Mended, ..good(name, format!("session {id} removed to its end")) }
+            Check { health: Health::Mended, ..good(name, format!("session {id} removed: {why}")) }
         }
         Some(Err(failure)) if failure.code == Code::Busy => {
             good(name, format!("session {id} is being removed by another"))
@@ -280,7 +313,11 @@ fn damage(session: &Session) -> Option<Check> {
 }
 
 fn unsealed(session: &Session) -> Check {
-    let detail = format!("session {} is over and not sealed: {}", session.id, session.verdict.rule.says());
+    let (id, rule) = (&session.id, session.verdict.rule);
+    let detail = match rule.closing() {
+        Some(_) => format!("session {id} is over and not sealed: {}", rule.says()),
+        None => format!("the agent of session {id} is dead, and its turn is not closed"),
+    };
     weak("seal", &detail, "abide doctor --fix").about(&session.id)
 }
 
@@ -289,6 +326,10 @@ fn sealed(sessions: &Sessions, session: &Session) -> Check {
     let check = match sessions.seal(id) {
         Ok(Sealing::Sealed) => {
             let detail = format!("session {id} sealed: {}", session.verdict.rule.says());
+            Check { health: Health::Mended, ..good("seal", detail) }
+        }
+        Ok(Sealing::TurnClosed) => {
+            let detail = format!("the turn of session {id} is closed: its agent is dead");
             Check { health: Health::Mended, ..good("seal", detail) }
         }
         Ok(Sealing::WasClosed) => good("seal", format!("session {id} was closed by another meanwhile")),

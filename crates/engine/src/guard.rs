@@ -3,7 +3,7 @@
 
 mod again;
 mod birth;
-mod end;
+pub(crate) mod end;
 pub(crate) mod handover;
 mod link;
 mod program;
@@ -28,6 +28,7 @@ use abide_sys::signal::{self, Caught, Signals};
 use abide_sys::{clock, pty, reap, tty};
 
 use crate::act::collect;
+use crate::notify;
 use crate::place::{self, tree};
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
@@ -94,6 +95,7 @@ struct Heard {
     output: bool,
     program: bool,
     cgroup: bool,
+    leaving: bool,
     host: bool,
 }
 
@@ -102,15 +104,12 @@ impl Keeper {
         while !self.mind.is_done() {
             self.identify_again();
             self.host_it();
-            let full = self.link.is_full();
             let heard = self.wait();
             if heard.output {
                 self.read(READS_A_TURN);
             }
-            match heard.host {
-                true if full => self.link.lose_host(),
-                true => self.heed_host(),
-                false => {}
+            if heard.host {
+                self.heed_host();
             }
             if heard.program {
                 self.see_the_end();
@@ -118,9 +117,11 @@ impl Keeper {
             if heard.cgroup {
                 self.watch_cgroup();
             }
+            if heard.leaving {
+                self.see_them_leave();
+            }
             if let Some((_, terminal)) = self.outputs.first().filter(|_| self.slave.is_some()) {
-                let recorder = &self.recorder;
-                self.link.write(terminal, |whose, written| recorder.typed(whose, written));
+                self.link.write(terminal, self.recorder.spill());
             }
             while let Some(caught) = self.signals.next() {
                 self.caught(caught);
@@ -145,16 +146,26 @@ impl Keeper {
         interests.extend(watches.then(|| Interest::reading(self.program.pidfd.as_fd())));
         let changes = &self.program.changes;
         interests.extend(changes.as_ref().map(|changes| Interest::news(changes.as_fd())));
+        interests.extend(self.program.leaving.iter().map(|one| Interest::reading(one.as_fd())));
         interests.extend(self.link.interest());
-        let times = [self.mind.wake_at(), self.link.wake_at(), self.program.identify_at];
+        // Nobody starts a host at the end: who came back for that would come back at once, for ever.
+        let host_at = self.link.wake_at().filter(|_| !self.mind.is_ending());
+        let times = [self.mind.wake_at(), host_at, self.program.identify_at];
         let wake_at = times.into_iter().flatten().min();
         let timeout = wake_at.map(|at| at.saturating_sub(clock::now().boot));
         let ready = poll::wait(&interests, timeout);
         let (outputs, rest) = ready[1..].split_at(self.outputs.len());
         let (program, rest) = rest.split_at(usize::from(watches));
-        let (cgroup, host) = rest.split_at(usize::from(changes.is_some()));
+        let (cgroup, rest) = rest.split_at(usize::from(changes.is_some()));
+        let (leaving, host) = rest.split_at(self.program.leaving.len());
         let any = |ready: &[Ready]| ready.iter().any(|ready| ready.read);
-        Heard { output: any(outputs), program: any(program), cgroup: any(cgroup), host: any(host) }
+        Heard {
+            output: any(outputs),
+            program: any(program),
+            cgroup: any(cgroup),
+            leaving: any(leaving),
+            host: any(host),
+        }
     }
 
     /// Sees to it that there is a host as long as there is a program.
@@ -183,8 +194,7 @@ impl Keeper {
         let Some(path) = self.dir.take_next_image().filter(|_| self.mind.is_running()) else {
             return;
         };
-        let (handover, mut named) =
-            self.link.hand_over(&self.recorder, (self.program.ours, self.evidence.seq()));
+        let (handover, mut named) = self.link.hand_over(&self.recorder, &self.program, self.evidence.seq());
         named.extend(held(self.waiters.as_ref(), &self.program, &self.recorder, &self.outputs));
         named.extend([
             (handover::EVIDENCE, self.evidence.file().as_fd()),
@@ -192,18 +202,25 @@ impl Keeper {
         ]);
         named.extend(self.slave.as_ref().map(|slave| (handover::SLAVE, slave.as_fd())));
         let error = handover::become_next(&handover, &path, &named);
-        self.note(Body::Noted(Noted { text: format!("the guard could not become {path}: {error}") }));
+        self.note(Body::Noted(format!("the guard could not become {path}: {error}").into()));
     }
 
     fn heed_host(&mut self) {
         // What a host said before it died still counts.
-        while let Some(ask) = self.link.next() {
+        while let Some(ask) = self.link.next(self.recorder.spill()) {
             match ask {
                 Ask::Typed { client, seq, bytes } => self.record_input(client, seq, &bytes),
                 Ask::Answered(bytes) => {
                     self.recorder.add(Kind::Answer, &bytes);
                 }
                 Ask::Exec(tagged) => self.exec(tagged),
+                Ask::Withdrawn(0) => {}
+                Ask::Withdrawn(bytes) => {
+                    // They are on record as typed, as whatever waits for the terminal.
+                    let text =
+                        format!("{bytes} bytes of input were withdrawn before they were in the terminal");
+                    self.note(Body::Noted(text.into()));
+                }
                 Ask::Mark(text) => {
                     self.recorder.add(Kind::Mark, text.as_bytes());
                     let offset = self.recorder.position();
@@ -258,9 +275,7 @@ impl Keeper {
     fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
             Effect::SignalProgram(number) => {
-                self.note_signal(number, vec![self.program.identity.pid]);
-                // A program that is gone needs no signal; its end is reported by the kernel.
-                let _ = signal::send(&self.program.pidfd, number);
+                self.signal_program(number);
                 None
             }
             Effect::SignalTree(number) => {
@@ -291,13 +306,14 @@ impl Keeper {
                 self.leave_cgroup();
                 // Hung up by us, and by the host when it goes: whoever asked for a stop knows that all is done.
                 self.waiters = None;
+                notify::call(&self.dir);
                 // Nobody waits for this, and no host may be there to do it.
                 let _ = self.dir.flush();
                 None
             }
             Effect::Remove => {
                 if let Err(failure) = collect::remove_kept(&self.truth, &self.dir) {
-                    self.note(Body::Noted(Noted { text: failure.message }));
+                    self.note(Body::Noted(failure.message.into()));
                 }
                 None
             }
@@ -312,6 +328,10 @@ impl Keeper {
             self.note_signal(number, left.iter().map(|survivor| survivor.process.pid).collect());
             tree::signal_all(&self.truth, &left, self.program.cgroup.as_ref(), number);
         }
+        if !self.program.ours {
+            let held = left.iter().filter_map(|one| self.truth.hold(&one.process).ok());
+            self.program.leaving = held.collect();
+        }
     }
 
     fn caught(&mut self, caught: Caught) {
@@ -319,7 +339,8 @@ impl Keeper {
             signal::CHLD => self.reap(),
             signal::USR1 => self.ordered = true,
             signal::HUP => {
-                self.note(Body::Noted(Noted { text: format!("hangup from pid {}; going on", caught.pid) }));
+                let text = format!("hangup from pid {}; going on", caught.pid);
+                self.note(Body::Noted(Noted { text, heard: Some(caught.number) }));
             }
             _ => {
                 let grace_ms = caught.value.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(GRACE_MS);
@@ -413,7 +434,7 @@ fn held<'a>(
 ) -> Vec<Named<'a>> {
     let mut held = vec![
         (handover::PROGRAM, program.pidfd.as_fd()),
-        (handover::SPILL, recorder.spill()),
+        (handover::SPILL, recorder.spill().as_fd()),
         (handover::RECORDING, recorder.file()),
     ];
     held.extend(waiters.map(|waiters| (handover::WAITERS, waiters.as_fd())));

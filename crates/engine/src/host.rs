@@ -4,11 +4,13 @@
 mod clients;
 mod exec;
 mod follow;
+mod image;
 mod line;
 mod outbox;
 mod scribing;
 mod succession;
 mod view;
+mod wish;
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -20,20 +22,20 @@ use abide_core::evidence::{Body, Hosted, Noted, Role};
 use abide_core::failure::{Code, Failure};
 use abide_core::identity::Lock;
 use abide_core::verdict::is_closed;
-use abide_core::wire::{ToClient, ToGuard, ToHost};
+use abide_core::wire::{ToGuard, ToHost};
 use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
 use abide_sys::poll::{self, Interest};
 use abide_sys::signal::{self, Signals};
-use abide_sys::{clock, sock, spawn};
+use abide_sys::{clock, heap, sock, spawn};
 
 use crate::guard::handover::{self, Given, Handover};
 use crate::recording::keyframes;
 use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
-use clients::{Clients, Wish};
-use follow::{Follow, News};
+use clients::Clients;
+use follow::{Follow, News, Progress};
 use line::Line;
 use scribing::Scribing;
 use succession::succeed;
@@ -45,8 +47,6 @@ pub(crate) const ARGUMENT: &CStr = c"__host";
 
 /// How long what was shown may wait before it is flushed to the disk.
 const FLUSH_MS: u64 = 700;
-/// How many lines of scrollback an attaching terminal is given.
-const PAINTED_SCROLLBACK: usize = 1_000;
 
 /// Runs a host in this process until it is told to go or its session is over.
 ///
@@ -100,12 +100,14 @@ const LOOK_MS: u64 = 50;
 const UNNAMED: &str =
     "the file of the recording is gone or replaced: the screen goes on, the recording cannot be read";
 
-/// What of the session is to be flushed to the disk.
+/// What of the session is to be flushed to the disk, and what is done once it is.
 #[derive(Default)]
 struct Flushing {
     at: Option<u64>,
     /// The names that lead to the session's files are on the disk.
     settled: bool,
+    /// Memory was used since some was last given back.
+    loose: bool,
 }
 
 impl Host {
@@ -121,7 +123,7 @@ impl Host {
         let now = truth.now();
         let mut evidence = dir.write(Role::Host, now.boot)?;
         if let Some(before) = held.take(handover::HOST) {
-            succeed(&before, &line, evidence.file())?;
+            succeed(&before, &line, (&dir, evidence.file()))?;
         }
         if !lock::take(evidence.file(), Holder::Host)? {
             return Err(io::Error::other("another host is alive"));
@@ -133,14 +135,14 @@ impl Host {
             Ok(follow) => follow,
             Err(error) => {
                 let text = format!("host {generation} cannot follow the recording: {error}");
-                let _ = evidence.add(now.at, Body::Noted(Noted { text }));
+                let _ = evidence.add(now.at, Body::Noted(text.into()));
                 return Err(error);
             }
         };
         // The session is served whether or not there is room to say so.
         let _ = evidence.add(now.at, Body::Hosted(Hosted { host, generation, version }));
         if !follow.is_named(&dir) {
-            let _ = evidence.add(now.at, Body::Noted(Noted { text: UNNAMED.to_owned() }));
+            let _ = evidence.add(now.at, Body::Noted(UNNAMED.into()));
         }
         Ok(Self {
             evidence,
@@ -163,7 +165,7 @@ impl Host {
 
     fn serve(&mut self) {
         self.follow_on();
-        self.beside.1.hint();
+        self.beside.1.hint(&mut self.evidence);
         loop {
             self.serve_on();
             if self.course == Course::Superseded {
@@ -171,7 +173,7 @@ impl Host {
             }
             self.finish_keyframes();
             self.beside.0.finish(self.follow.screen(), &self.dir);
-            self.follow.keep(&self.dir, keyframes::AT_THE_END);
+            self.follow.keep(&self.dir, keyframes::AT_THE_END, &mut self.evidence);
             self.flush();
             // A guard that died while the disk took its time has nobody but us.
             if self.course == Course::Over || !self.line.is_broken() {
@@ -202,6 +204,9 @@ impl Host {
             ];
             let wake_at = times.into_iter().flatten().min();
             let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };
+            if timeout.is_none_or(|ms| ms > FLUSH_MS) && std::mem::take(&mut self.flushing.loose) {
+                heap::give_back();
+            }
             let ready = poll::wait(&interests, timeout);
             self.deaf_until.take_if(|at| *at <= clock::now().boot);
             let (ours, theirs) = ready.split_at(4);
@@ -222,11 +227,11 @@ impl Host {
             if ours[2].read && self.flushing.at.is_none() {
                 self.flushing.at = Some(clock::now().boot.saturating_add(FLUSH_MS));
             }
-            let congested = self.line.is_congested();
-            for wish in self.clients.heed(&theirs, congested, clock::now().boot) {
+            for wish in self.clients.heed(&theirs, &self.line, clock::now().boot) {
                 self.grant(wish);
             }
             if ours[3].read {
+                self.beside.1.hint(&mut self.evidence);
                 let full = self.clients.let_in(&self.listener).is_err();
                 self.deaf_until = full.then(|| clock::now().boot.saturating_add(DEAF_MS));
             }
@@ -247,11 +252,12 @@ impl Host {
 
     fn heed_signals(&mut self) {
         while let Some(caught) = self.signals.next() {
-            if caught.number == signal::HUP {
-                self.evidence_note(&format!("host heard a hangup from pid {}; going on", caught.pid));
-            } else {
-                self.course = Course::Going;
-            }
+            let going = caught.number != signal::HUP;
+            let what = if going { "an order to go" } else { "a hangup" };
+            let text = format!("host heard {what} from pid {}; the session goes on", caught.pid);
+            let heard = Some(caught.number);
+            let _ = self.evidence.add(clock::now(), Body::Noted(Noted { text, heard }));
+            self.course = if going { Course::Going } else { self.course };
         }
     }
 
@@ -260,6 +266,7 @@ impl Host {
             match word {
                 ToHost::Applied { client, seq } => self.clients.applied(client, seq),
                 ToHost::Answered { position } => self.follow.answered(position),
+                ToHost::Withdrawn { client, written } => self.clients.withdrawn(client, written),
                 ToHost::Ended => {
                     self.follow_on();
                     self.end();
@@ -277,13 +284,14 @@ impl Host {
     fn end(&mut self) {
         self.clients.say_ended();
         self.course = Course::Over;
+        self.beside.1.see_off(&self.dir, &self.evidence);
     }
 
     /// The guard is dead, and with it nobody reads the terminal: the next one goes on where it stopped.
     fn raise_guard(&mut self) {
         self.catch_up();
         // Without its files nobody could guard it; and where no guard comes up, its program needs none once it is dead.
-        let hopeless = self.line.is_hopeless() && self.program_is_dead();
+        let hopeless = self.line.is_hopeless() && self.program_is_dead() && !self.line.tries_the_last();
         if is_closed(&self.dir.read().evidence()) || !self.is_kept() || hopeless {
             self.end();
             return;
@@ -301,7 +309,8 @@ impl Host {
             generation: self.generation,
             taken: self.follow.taken().to_vec(),
             pending: Vec::new(),
-            owed: self.line.owed(),
+            owed: Vec::new(),
+            program: None,
             parent: false,
             facts: None,
             hosts: Vec::new(),
@@ -364,9 +373,9 @@ impl Host {
             News::Shown(passed) => clients.show(&passed),
             News::Resized(size) => clients.resized(size),
             News::Marked(name, position) => clients.marked(&name, position),
-            News::Executed { nonce, over } => {
-                clients.executed(&nonce, over);
-                if over {
+            News::Executed { nonce, progress } => {
+                clients.executed(&nonce, progress != Progress::Runs);
+                if progress == Progress::Over {
                     dir.remove_exec(&nonce);
                 }
             }
@@ -377,33 +386,9 @@ impl Host {
         for answer in &answers {
             self.line.tell(answer);
         }
-        self.follow.keep(&self.dir, keyframes::EVERY);
+        self.follow.keep(&self.dir, keyframes::EVERY, &mut self.evidence);
         if read && self.flushing.at.is_none() {
             self.flushing.at = Some(clock::now().boot.saturating_add(FLUSH_MS));
-        }
-    }
-
-    fn grant(&mut self, wish: Wish) {
-        match wish {
-            Wish::Input { client, seq, bytes } => self.line.tell(&ToGuard::Input { client, seq, bytes }),
-            Wish::Resize(size) => self.line.tell(&ToGuard::Resize(size)),
-            Wish::Mark(text) => self.line.tell(&ToGuard::Mark(text)),
-            Wish::Exec { client, seen, tagged } => self.exec(client, seen, tagged),
-            Wish::Paint { client, history } => {
-                self.catch_up();
-                let paint = self.follow.picture(if history { PAINTED_SCROLLBACK } else { 0 });
-                self.clients.paint(client, self.follow.size(), paint);
-            }
-            Wish::Snapshot { client, history } => {
-                self.catch_up();
-                let screen = self.follow.screen();
-                let frozen = if history { screen.freeze() } else { screen.freeze_shown() };
-                let position = self.follow.position();
-                self.clients.say(client, &ToClient::Snapshot { position, frozen });
-            }
-            Wish::Unrecorded { client, behind } => {
-                self.clients.say(client, &ToClient::Unrecorded(self.spill.unrecorded(behind)));
-            }
         }
     }
 
@@ -421,8 +406,9 @@ impl Host {
             return;
         }
         self.flushing.at = None;
+        self.flushing.loose = true;
         self.flush();
-        self.beside.1.hint();
+        self.beside.1.hint(&mut self.evidence);
     }
 
     /// A disk that fails is met again by the guard's next write.
@@ -434,9 +420,5 @@ impl Host {
         } else {
             self.flushing.settled = self.dir.flush().is_ok();
         }
-    }
-
-    fn evidence_note(&mut self, text: &str) {
-        let _ = self.evidence.add(clock::now(), Body::Noted(Noted { text: text.to_owned() }));
     }
 }

@@ -11,13 +11,14 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use abide_core::evidence::frame::body_to_line;
-use abide_core::evidence::{Launched, Size, Terms};
+use abide_core::evidence::{Begun, Launched, Size, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::{SessionId, SessionName};
 use abide_sys::clock;
 use abide_sys::spawn::{self, Image};
 
 use crate::client::refresh;
+use crate::notify::Told;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
 use crate::{agents, guard, names, place, store};
@@ -34,7 +35,11 @@ pub struct Request {
     pub size: Option<Size>,
     /// Where a program on pipes reads from.
     pub input: Input,
+    /// An agent that can be told which conversation to begin is told one, so that it is known from the first instant.
+    pub begins: bool,
     pub terms: Terms,
+    /// Who is to be told of what.
+    pub told: Option<Told>,
 }
 
 /// What a program on pipes reads from.
@@ -46,18 +51,24 @@ pub enum Input {
     Ours,
 }
 
+/// The variable by which a program knows its session.
+pub(crate) const SESSION: &str = "ABIDE_SESSION";
+/// The variable by which we know whom a session bore. Nobody has a reason to set it by hand.
+pub(crate) const BORN_IN: &str = "ABIDE_BORN_IN";
 /// More of the arguments is not recorded.
 const ARGV_RECORDED: usize = 32 * 1024;
 
 /// Launches a program in a session of its own and returns once the session can be waited on.
-pub(crate) fn launch(truth: &Truth, home: &Home, request: Request) -> Result<Session, Failure> {
+pub(crate) fn launch(truth: &Truth, home: &Home, mut request: Request) -> Result<Session, Failure> {
     if !request.cwd.is_dir() {
         return Err(Failure::new(Code::Usage, format!("there is no directory {}", request.cwd.display()))
             .hint("name one that exists with --cwd; nothing was started"));
     }
     let id = new_id()?;
     let input = open_input(request.input).map_err(|e| Failure::io("hand over", &"standard input", &e))?;
-    let launched = Launched { stdin: kind_of(request.input, &input), ..describe(truth, &id, &request) };
+    let begun = begin(&mut request);
+    let launched =
+        Launched { begun, stdin: kind_of(request.input, &input), ..describe(truth, &id, &request) };
     if request.terms.durable {
         home.flush()
             .map_err(|e| Failure::io("flush", &home.path().display(), &e).hint("nothing was started"))?;
@@ -70,25 +81,28 @@ pub(crate) fn launch(truth: &Truth, home: &Home, request: Request) -> Result<Ses
         }
     };
     let dir = home.draft(&id).inspect_err(|_| nameless())?;
-    let held = [names.as_ref().map(AsFd::as_fd), Some(input.as_fd())];
-    let answer = start_guard(home, &dir, &launched, request, held);
-    if !matches!(answer, Ok(Answer::Published)) {
+    if let Err(error) = request.told.as_ref().map_or(Ok(()), |told| dir.set_told(told)) {
         nameless();
+        discard(home, &id, &dir);
+        let failure = Failure::io("make room for session", &id, &error).about(id.as_str());
+        return Err(failure.hint("nothing was started"));
     }
-    match answer {
-        Ok(Answer::Published) => Ok(truth.of(home, &id)),
+    let held = [names.as_ref().map(AsFd::as_fd), Some(input.as_fd())];
+    let refused = match start_guard(home, &dir, &launched, request, held) {
+        Ok(Answer::Published) => None,
         Ok(Answer::Refused(message)) => {
-            discard(home, &id, &dir);
-            Err(Failure::new(Code::Internal, format!("session {id} could not be launched: {message}"))
-                .about(id.as_str())
-                .hint("nothing was started"))
+            Some(Failure::new(Code::Internal, format!("session {id} could not be launched: {message}")))
         }
-        Err(error) => {
+        Err(error) => Some(Failure::io("start a guard for session", &id, &error)),
+    };
+    match refused {
+        // One that has its name is on record and its program may run: a guard that died before it said so takes nothing back.
+        Some(failure) if !home.has(&id) => {
+            nameless();
             discard(home, &id, &dir);
-            Err(Failure::io("start a guard for session", &id, &error)
-                .about(id.as_str())
-                .hint("nothing was started"))
+            Err(failure.about(id.as_str()).hint("nothing was started"))
         }
+        Some(_) | None => Ok(truth.of(home, &id)),
     }
 }
 
@@ -115,7 +129,8 @@ fn start_guard(
     let session_dir = home.session_path(id);
     // So that an abide that the program calls means this session and this home.
     let own = [
-        ("ABIDE_SESSION", OsString::from(id)),
+        (SESSION, OsString::from(id)),
+        (BORN_IN, OsString::from(id)),
         ("ABIDE_SESSION_DIR", session_dir.into()),
         ("ABIDE_HOME", home.path().into()),
     ];
@@ -170,6 +185,29 @@ fn kind_of(input: Input, fd: &OwnedFd) -> Option<String> {
     (input == Input::Ours).then(|| name.to_owned())
 }
 
+/// Chooses a conversation for the agent that is to be launched, if it can be told one and was not, and adds the words
+/// that tell it.
+fn begin(request: &mut Request) -> Option<Begun> {
+    let argv: Option<Vec<String>> =
+        request.argv.iter().map(|word| word.to_str().map(str::to_owned)).collect();
+    let argv = argv.filter(|_| request.begins)?;
+    let conversation = new_conversation()?;
+    let with = agents::named_by(&argv)?.launch(&argv, &conversation)?;
+    let same = argv.iter().zip(&with).take_while(|(one, other)| one == other).count();
+    let words = with.len().checked_sub(argv.len()).filter(|words| *words > 0)?;
+    request.argv = with.into_iter().map(OsString::from).collect();
+    Some(Begun { conversation, at: same, words })
+}
+
+/// A random UUID, the form that all agents have for this.
+fn new_conversation() -> Option<String> {
+    let mut bytes = clock::random_bytes::<16>().ok()?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
+}
+
 fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
     let mut room = ARGV_RECORDED;
     let argv: Vec<String> = request
@@ -198,6 +236,7 @@ fn describe(truth: &Truth, id: &SessionId, request: &Request) -> Launched {
         size: request.size,
         launcher: truth.identify(std::process::id()).ok(),
         program: None,
+        begun: None,
         agent: agents::named_by(&argv).map(|adapter| adapter.name().to_owned()),
         argv,
         stdin: None,

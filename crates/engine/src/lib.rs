@@ -34,6 +34,7 @@ use abide_sys::spawn;
 pub use act::collect::{Collected, Limits};
 pub use act::drill::Target;
 pub use act::leftover::Owner;
+pub use act::notify;
 pub use act::pack::PackedOne;
 pub use act::seal::Sealing;
 pub use act::upgrade::{Became, Upgraded};
@@ -45,8 +46,10 @@ pub use host::View;
 pub use launch::Request;
 pub use recording::Recording;
 pub use recording::damage::Gap;
+pub use recording::limit::let_go;
 pub use recording::logs::Shown;
 pub use recording::replay::{Replay, Step, What};
+pub use recording::shed::LEAST as LEAST_SHED;
 pub use recording::snapshot::{Snapshot, Source};
 pub use search::{Found, Hit, Progress, Wanted as Searching};
 pub use truth::{Features, Session, Truth};
@@ -74,6 +77,10 @@ pub fn help_a_session(first_argument: Option<OsString>) -> Option<bool> {
         role if role == agents::scribe::ARGUMENT.to_bytes() => {
             spawn::call_ourselves(c"abide-scribe");
             Some(agents::scribe::main().is_ok())
+        }
+        role if role == agents::watcher::ARGUMENT.to_bytes() => {
+            spawn::call_ourselves(c"abide-watcher");
+            Some(agents::watcher::main().is_ok())
         }
         _ => None,
     }
@@ -189,6 +196,7 @@ impl Sessions {
     /// If its status does not allow it, or its program cannot be proved and held.
     pub fn stop(&self, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
         let home = self.home_of(session)?;
+        let session = &seal::first(&self.truth, home, session);
         stop::stop(&self.truth, home, session, grace_ms)
             .map_err(|refusal| stop::with_way_out(&self.truth, home, session, refusal))
     }
@@ -391,23 +399,14 @@ impl Sessions {
         stop::survivors(&self.truth, session)
     }
 
-    /// The processes that nobody will know any more once a session is removed.
+    /// The processes of a session that is over and nobody knows any more: those that outlived its program, and those that
+    /// may have.
     #[must_use]
     pub fn left_behind(&self, session: &Session) -> Vec<Survivor> {
         match session.removal_doubt() {
             Some(_) => stop::may_survive(&self.truth, session),
-            None => self.survivors(session),
-        }
-    }
-
-    /// Records the end of a session whose witnesses died. Says whether this caller closed it.
-    ///
-    /// # Errors
-    /// If there is no such session, or its evidence cannot be written.
-    pub fn seal(&self, id: &SessionId) -> Result<Sealing, Failure> {
-        match &self.home {
-            Some(home) => seal::seal(&self.truth, home, id),
-            None => Err(find::nothing(id.as_str())),
+            None if session.seen.program.is_alive() => Vec::new(),
+            None => stop::left_behind(&self.truth, session),
         }
     }
 

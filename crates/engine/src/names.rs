@@ -8,6 +8,7 @@ use abide_core::id::{SessionId, SessionName};
 use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
 
+use crate::act::seal;
 use crate::store::{Home, Leftover};
 use crate::truth::{Session, Truth};
 
@@ -37,7 +38,7 @@ pub(crate) fn reserve(
     if let Some(holder) = holder.as_deref().and_then(SessionId::parse)
         && home.has(&holder)
     {
-        let session = truth.of(home, &holder);
+        let session = seal::first(truth, home, &truth.of(home, &holder));
         let status = session.verdict.status;
         if status.is_active() {
             return Err(Failure::new(
@@ -51,6 +52,11 @@ pub(crate) fn reserve(
     }
     names.set_link_text(name, id.as_str()).map_err(|e| failed(&e))?;
     Ok(lock)
+}
+
+/// Has whoever makes sessions of what was started elsewhere do so one after the other, as long as this is held.
+pub(crate) fn in_turn(home: &Home) -> Result<File, Failure> {
+    lock_names(&home.names()?).map_err(|e| Failure::io("lock the names in", &home.path().display(), &e))
 }
 
 /// What sets a name free.

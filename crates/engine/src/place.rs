@@ -1,6 +1,7 @@
 //! Where sessions live: which cgroup a program is put into, what becomes of that cgroup when the session is over,
 //! and what a logout does to what is started here. `core::place` decides; nothing that runs is ever moved.
 
+pub(crate) mod stray;
 pub(crate) mod tree;
 
 use std::path::Path;
@@ -15,6 +16,8 @@ use crate::truth::Session;
 
 /// How long what was killed may take to leave its cgroup.
 const LEAVING_MS: u64 = 1_000;
+/// An empty cgroup that is older is that of no session that is about to start.
+const ABANDONED_SECS: i64 = 60;
 
 /// What a logout does to what is started from here, and the way out; none if nothing. Files about logins are below
 /// `root`.
@@ -87,6 +90,17 @@ pub(crate) fn named_for(session: &Session) -> Option<Cgroup> {
 pub(crate) fn discard(id: &SessionId) {
     if let Some(own) = own(&cgroup::paths()) {
         remove(&own.of_session(id.as_str()));
+    }
+}
+
+/// Removes the cgroups below ours that sessions left when they were removed before the last of their processes ended. One that
+/// a session of another home is about to use is younger; and should it not be, that session does without.
+pub(crate) fn clear_abandoned() {
+    let all = own(&cgroup::paths()).map(|own| own.sessions()).unwrap_or_default();
+    let is_old = |cgroup: &&Cgroup| cgroup.age_secs().is_some_and(|age| age > ABANDONED_SECS);
+    for cgroup in all.iter().filter(is_old).filter(|cgroup| cgroup.is_populated() == Some(false)) {
+        // Another may be faster, and somebody may have come into it.
+        let _ = cgroup.remove();
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod logs;
 pub(crate) mod packed;
 pub(crate) mod replay;
 pub(crate) mod replayed;
+pub(crate) mod shed;
 pub(crate) mod snapshot;
 mod tail;
 pub(crate) mod whole;
@@ -18,7 +19,8 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use abide_core::id::SessionId;
-use abide_core::recording::{Entry, HEADER, LONGEST, MARK, Next, next, next_at_end};
+use abide_core::recording::shed::{HEAD, Shed};
+use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, next, next_at_end};
 
 use crate::{Session, Sessions};
 use file::RecordingFile;
@@ -46,8 +48,10 @@ pub struct Recording {
     pub bytes: u64,
 }
 
-/// How much is read at once.
+/// How much is read at once, of what there is much of.
 const PIECE: usize = 256 * 1024;
+/// How much is read first: whoever follows a session finds a line or two.
+const FIRST_PIECE: usize = 4 * 1024;
 
 /// One thing found in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +62,10 @@ pub enum Found<'a> {
         offset: u64,
         bytes: &'a [u8],
     },
+    /// The screen behind what was let go stands at this offset of the file, and is none.
+    NoScreen {
+        offset: u64,
+    },
 }
 
 /// Follows a recording from some offset on.
@@ -67,6 +75,8 @@ pub struct Reader {
     buffer: Vec<u8>,
     /// How much of the buffer has been given.
     taken: usize,
+    /// How much is read next.
+    piece: usize,
     /// The file's offset of the buffer's beginning.
     offset: u64,
     /// What comes next, if it is known.
@@ -75,10 +85,22 @@ pub struct Reader {
     behind: Option<(u64, [u8; HEADER])>,
     /// When the last entry came that is not given again.
     given: Option<u64>,
+    leads: Leads,
     /// Nothing is read from here on.
     limit: u64,
     /// What is not whole will never be.
     at_end: bool,
+}
+
+/// Where in the file what was shed leads, if anything was.
+#[derive(Debug, Default)]
+struct Leads {
+    /// Here it goes on, behind the screen that comes next.
+    on: Option<u64>,
+    /// Here it was last said to go on.
+    last: u64,
+    /// It was asked whether what was to be read next has been let go meanwhile.
+    asked: bool,
 }
 
 /// What comes next: an entry, here without its payload, or damage; how long it is.
@@ -96,10 +118,12 @@ impl Reader {
             file: file.into(),
             buffer: Vec::new(),
             taken: 0,
+            piece: FIRST_PIECE,
             offset,
             ahead: None,
             behind: None,
             given: None,
+            leads: Leads::default(),
             limit: u64::MAX,
             at_end: false,
         }
@@ -143,13 +167,56 @@ impl Reader {
 
     /// Goes behind what was peeked at.
     pub(crate) fn pass(&mut self) {
-        if let Some(Ahead { entry, length }) = self.ahead.take() {
-            if entry.is_some() {
-                let begins = self.offset();
-                self.behind = self.unread().first_chunk().map(|header| (begins, *header));
-            }
-            self.taken += length;
+        let (next, shed) = (self.next_offset(), self.shed_ahead());
+        let Some(Ahead { entry, length }) = self.ahead.take() else { return };
+        if entry.is_some() {
+            let begins = self.offset();
+            self.behind = self.unread().first_chunk().map(|header| (begins, *header));
         }
+        self.leads.on = shed.filter(|shed| shed.screen.is_some()).map(|shed| shed.goes_on);
+        self.leads.last = shed.map_or(self.leads.last, |shed| shed.goes_on);
+        match next {
+            Some(next) if next != self.offset() + length as u64 => self.go_to(next),
+            Some(_) | None => self.taken += length,
+        }
+    }
+
+    /// Where what follows that which was peeked at begins.
+    fn next_offset(&self) -> Option<u64> {
+        let behind = self.offset() + self.ahead?.length as u64;
+        let shed = self.shed_ahead().map(|shed| shed.screen.unwrap_or(shed.goes_on));
+        Some(shed.or(self.leads.on).unwrap_or(behind))
+    }
+
+    /// What was shed, if what was peeked at says it. A file that is shorter now leads nowhere.
+    fn shed_ahead(&self) -> Option<Shed> {
+        let Ahead { entry: Some(entry), length } = self.ahead? else { return None };
+        let shed = Shed::of(&Entry { payload: &self.unread()[HEADER..length], ..entry })?;
+        self.file.length().is_ok_and(|length| shed.goes_on <= length).then_some(shed)
+    }
+
+    fn go_to(&mut self, offset: u64) {
+        (self.offset, self.taken) = (offset, 0);
+        self.buffer.clear();
+    }
+
+    /// Whether the next entry leads on, and is none to begin behind.
+    pub(crate) const fn is_led(&self) -> bool {
+        self.leads.on.is_some()
+    }
+
+    /// What cannot be read may have been let go since it was looked for. Then it is read on where that is said.
+    fn is_overtaken(&mut self) -> bool {
+        if std::mem::replace(&mut self.leads.asked, true) {
+            return false;
+        }
+        let Some((at, shed)) = shed::said(&self.file) else { return false };
+        if shed.goes_on <= self.offset().max(self.leads.last) {
+            return false;
+        }
+        self.leads.on = None;
+        self.go_to(at);
+        true
     }
 
     /// When the entry came that was peeked at.
@@ -159,14 +226,14 @@ impl Reader {
 
     /// When the entry came that follows what was peeked at, as its header says; none if there is none yet.
     pub(crate) fn time_behind(&self) -> Option<u64> {
-        let at = self.taken + self.ahead?.length;
+        let next = self.next_offset()?;
+        let held = next.checked_sub(self.offset).and_then(|at| usize::try_from(at).ok());
         let mut header = [0; HEADER];
-        match self.buffer.get(at..at + HEADER) {
+        match held.and_then(|at| self.buffer.get(at..at + HEADER)) {
             Some(bytes) => header.copy_from_slice(bytes),
             None => {
-                let offset = self.offset + at as u64;
-                let readable = offset + HEADER as u64 <= self.limit;
-                self.file.read_exact_at(&mut header, offset).ok().filter(|()| readable)?;
+                let readable = next + HEADER as u64 <= self.limit;
+                self.file.read_exact_at(&mut header, next).ok().filter(|()| readable)?;
             }
         }
         header.starts_with(&MARK).then_some(time_in(&header))
@@ -199,10 +266,11 @@ impl Reader {
 
     /// Gives up the memory that a burst needed.
     pub fn rest(&mut self) {
-        if self.unread().is_empty() {
-            self.offset += self.taken as u64;
-            (self.buffer, self.taken) = (Vec::new(), 0);
-        }
+        // What is not whole yet stays, and may for long: a frame for which the disk had no room.
+        self.buffer.drain(..self.taken);
+        self.buffer.shrink_to_fit();
+        self.offset += self.taken as u64;
+        (self.taken, self.piece) = (0, FIRST_PIECE);
     }
 
     /// Finds what comes next in what was read. False if it takes more to tell.
@@ -211,19 +279,45 @@ impl Reader {
             let bytes = self.unread();
             let next = if self.at_end && !bytes.is_empty() { next_at_end(bytes) } else { next(bytes) };
             match next {
-                Next::Entry(entry, length) if self.given.is_some_and(|given| entry.time <= given) => {
-                    self.taken += length;
-                }
                 Next::Entry(Entry { kind, number, time, position, .. }, length) => {
+                    if !self.may_come(kind) {
+                        self.taken += length;
+                        continue;
+                    }
                     let entry = Some(Entry { kind, number, time, position, payload: &[] });
                     self.ahead = Some(Ahead { entry, length });
+                    if self.given.is_some_and(|given| time <= given) {
+                        self.pass();
+                    }
                 }
                 Next::Other(length) => self.taken += length,
-                Next::Damage(length) => self.ahead = Some(Ahead { entry: None, length }),
+                Next::Damage(length) => {
+                    if !self.is_overtaken() {
+                        self.ahead = Some(Ahead { entry: None, length });
+                    }
+                }
                 Next::More(_) => return false,
             }
         }
         true
+    }
+
+    /// Whether an entry of this kind may stand here. One that leads elsewhere and stands elsewhere is somebody's output.
+    const fn may_come(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Shed => self.offset() < HEAD,
+            Kind::Screen => self.is_led(),
+            Kind::Start
+            | Kind::Output
+            | Kind::Errors
+            | Kind::Input
+            | Kind::Hidden
+            | Kind::Answer
+            | Kind::Resize
+            | Kind::Mark
+            | Kind::Exec
+            | Kind::Cut => true,
+        }
     }
 
     fn found(&self) -> Option<Found<'_>> {
@@ -231,6 +325,7 @@ impl Reader {
         let bytes = &self.unread()[..length];
         Some(match entry {
             Some(entry) => Found::Entry(Entry { payload: &bytes[HEADER..], ..entry }),
+            None if self.is_led() => Found::NoScreen { offset: self.offset() },
             None => Found::Damage { offset: self.offset(), bytes },
         })
     }
@@ -240,14 +335,19 @@ impl Reader {
         self.buffer.drain(..self.taken);
         self.offset += self.taken as u64;
         self.taken = 0;
+        self.leads.asked = false;
         let held = self.buffer.len();
         debug_assert!(held <= LONGEST + PIECE + 64, "no entry is longer");
         let left = self.limit.saturating_sub(self.offset + held as u64);
-        let room = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
+        let room = usize::try_from(left).map_or(self.piece, |left| left.min(self.piece));
         self.buffer.resize(held + room, 0);
         let got = self.file.read_at(&mut self.buffer[held..], self.offset + held as u64);
         self.buffer.truncate(held + *got.as_ref().unwrap_or(&0));
-        let any = got? > 0;
+        let got = got?;
+        if got == self.piece {
+            self.piece = PIECE;
+        }
+        let any = got > 0;
         let may_grow = !self.at_end && self.limit == u64::MAX;
         if !any && may_grow && self.file.length()? < self.offset + self.buffer.len() as u64 {
             self.start_again();
@@ -258,9 +358,9 @@ impl Reader {
 
     /// Looks again from the start through a file that somebody made shorter: what was added since is somewhere there.
     fn start_again(&mut self) {
-        self.given = self.behind.map(|(_, header)| time_in(&header));
-        self.offset = 0;
-        self.buffer.clear();
+        self.given = self.given.max(self.behind.map(|(_, header)| time_in(&header)));
+        self.leads = Leads::default();
+        self.go_to(0);
     }
 }
 
@@ -280,5 +380,31 @@ fn next_mark(file: &File, mark: [u8; 4], mut from: u64) -> Option<u64> {
             return Some(from + at as u64);
         }
         from += (got - mark.len() + 1) as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use abide_core::recording::header;
+    use abide_sys::spawn;
+
+    #[test]
+    fn a_frame_that_is_not_whole_for_long_keeps_no_more_memory_than_itself() {
+        let payload = [b'x'; 20_000];
+        let entry = Entry { kind: Kind::Output, number: 0, time: 1, position: 0, payload: &payload };
+        let frame = [&header(&entry)[..], &payload].concat();
+        let (whole, torn) = (frame.repeat(20), &frame[..frame.len() / 2]);
+        let file = File::from(spawn::parcel(&[&whole, torn].concat()).unwrap());
+        let mut reader = Reader::new(file.try_clone().unwrap(), 0);
+        let mut entries = 0;
+        let mut count = |found: Found<'_>| entries += usize::from(matches!(found, Found::Entry(_)));
+        while reader.advance(&mut count).unwrap() {}
+        reader.rest();
+        assert_eq!((reader.unread(), reader.piece), (torn, FIRST_PIECE));
+        assert!(reader.buffer.capacity() < 2 * torn.len(), "{} bytes are held", reader.buffer.capacity());
+        file.write_all_at(&frame[torn.len()..], (whole.len() + torn.len()) as u64).unwrap();
+        while reader.advance(&mut count).unwrap() {}
+        assert_eq!(entries, 21, "it is given once it is whole");
     }
 }

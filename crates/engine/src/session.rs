@@ -5,7 +5,7 @@ use abide_core::failure::{Failure, admit};
 use abide_core::identity::{Liveness, Qualifier};
 use abide_core::moment::Moment;
 use abide_core::status::Column;
-use abide_core::verdict::{Ground, Now, Rule, because, program_of};
+use abide_core::verdict::{Ground, Now, Rule, Seen, because, program_of};
 
 use crate::Session;
 
@@ -60,10 +60,11 @@ impl Session {
         !self.evidence.record.damage.iter().any(|damage| damage.flaw.passes())
     }
 
-    /// Its program or its agent is alive, or a living guard or host still works for it.
+    /// Its program or its agent is alive, or a living guard, host or watcher still works for it.
     #[must_use]
     pub fn is_provably_alive(&self) -> bool {
-        let seen = [self.seen.program, self.seen.owner, self.seen.guard, self.seen.host];
+        let Seen { program, owner, guard, host, watcher } = self.seen;
+        let seen = [program, owner, guard, host, watcher];
         self.verdict.status.is_active() && seen.iter().any(|one| one.is_alive())
     }
 
@@ -155,7 +156,13 @@ impl Session {
         Some(format!("`kill {}` asks its program to end", program.pid))
     }
 
-    /// What lets a guard or host go on that stands still, where nobody else can record the end.
+    /// Somebody lives who will record its end.
+    #[must_use]
+    pub const fn has_witness(&self) -> bool {
+        self.seen.guard.is_alive() || self.seen.host.is_alive() || self.seen.watcher.is_alive()
+    }
+
+    /// What lets a guard, host or watcher go on that stands still, where nobody else can record the end.
     #[must_use]
     pub fn way_on(&self) -> Option<String> {
         let (still, helpers) = (Liveness::Alive(Some(Qualifier::Stopped)), &self.evidence.helpers);
@@ -163,7 +170,10 @@ impl Session {
         let guard = helpers.guarded.as_ref().filter(|_| self.seen.guard == still);
         let host = helpers.hosted.as_ref().filter(|_| self.seen.host == still && !self.seen.guard.is_alive());
         let guard = guard.map(|told| ("guard", told.body.guard.pid));
-        let (who, pid) = guard.or(host.map(|told| ("host", told.body.host.pid))).filter(|_| awaited)?;
+        let host = host.map(|told| ("host", told.body.host.pid));
+        let watcher = helpers.watched.as_ref().filter(|_| self.seen.watcher == still);
+        let watcher = watcher.map(|told| ("watcher", told.body.watcher.pid));
+        let (who, pid) = guard.or(host).or(watcher).filter(|_| awaited)?;
         Some(format!("its {who} stands still and has yet to record the end: `kill -CONT {pid}` lets it"))
     }
 

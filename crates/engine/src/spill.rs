@@ -9,6 +9,7 @@ use std::sync::atomic::fence;
 use abide_core::evidence::Size;
 use abide_core::recording::unrecorded::Unrecorded;
 use abide_core::recording::{HEADER, Kind};
+use abide_core::wire::{ANSWERS, CLIENTS};
 use abide_sys::shared::Shared;
 
 /// How much of what the program wrote becomes one entry.
@@ -41,6 +42,8 @@ const ENTRIES: usize = 12;
 /// The size of the terminal where that is not on record, else 0; and how much output came before it had that size.
 const SIZE: usize = 13;
 const SIZED_AT: usize = 14;
+/// Clients of whom something was taken that is not in the terminal: each with the number of the first such thing.
+const OWED: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct Spill {
@@ -182,6 +185,31 @@ impl Spill {
         self.put(TYPIST, client);
         self.put(TYPED, seq);
         self.put(WRITTEN, written as u64);
+        if client == ANSWERS {
+            self.put(ANSWERED, seq);
+        }
+    }
+
+    /// Something with this number was taken of a client, and everything of it before that is in the terminal.
+    pub(crate) fn owe(&self, client: u64, seq: u64) {
+        let known = |slot: &usize| self.get(*slot) == client;
+        let free = || slots().find(|slot| self.get(*slot) == 0);
+        // There are as many as clients are remembered.
+        if let Some(slot) = slots().find(known).or_else(free) {
+            self.put(slot + 1, seq);
+            self.put(slot, client);
+        }
+    }
+
+    /// All that was taken of a client is in the terminal, or never will be.
+    pub(crate) fn settle(&self, client: u64) {
+        slots().filter(|slot| self.get(*slot) == client).for_each(|slot| self.put(slot, 0));
+    }
+
+    /// The clients of whom something was taken that is not in the terminal, and the number of the first such thing.
+    pub(crate) fn owed(&self) -> Vec<(u64, u64)> {
+        let used = slots().filter(|slot| self.get(*slot) != 0);
+        used.map(|slot| (self.get(slot), self.get(slot + 1))).collect()
     }
 
     /// So much output is recorded or kept, and so many entries are on record.
@@ -193,11 +221,6 @@ impl Spill {
     /// How far guards have come, whatever became of the recording since.
     pub(crate) fn reached(&self) -> (u64, u64) {
         (self.get(REACHED), self.get(ENTRIES))
-    }
-
-    /// Queries up to this position are answered.
-    pub(crate) fn answer(&self, position: u64) {
-        self.put(ANSWERED, position);
     }
 
     /// Up to where queries were answered.
@@ -230,6 +253,10 @@ impl Spill {
     fn get(&self, word: usize) -> u64 {
         self.memory.word(word).load(Acquire)
     }
+}
+
+fn slots() -> impl Iterator<Item = usize> {
+    (OWED..OWED + 2 * CLIENTS).step_by(2)
 }
 
 impl AsFd for Spill {

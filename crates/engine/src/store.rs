@@ -24,12 +24,16 @@ const SOCKET: &str = "socket";
 const RECORDING: &str = "recording";
 const KEYFRAMES: &str = "keyframes";
 const VIEW: &str = "view";
+const NOTIFY: &str = "notify";
 /// Leads to the socket of the ssh agent of whoever attached last.
 pub(crate) const SSH_AGENT: &str = "ssh-agent";
 /// In a directory with this bit everyone may write, and only owners may remove.
 const STICKY: u32 = 0o1000;
 /// Room kept for facts when the disk is full.
 const RESERVE: u64 = 8 * 1024;
+
+/// Nobody is so unlucky as often as this.
+const DRAFT_TRIES: u32 = 64;
 
 /// A directory that holds sessions.
 #[derive(Debug)]
@@ -129,17 +133,23 @@ impl Home {
     /// Held by us, then by its guard and host, through this very descriptor: so one that nobody holds is nobody's.
     /// Where there are no such locks nobody can prove that, and it stays.
     fn held_draft(&self, name: &str) -> Result<PrivateDir, Failure> {
-        let make = || {
-            let made = self.sessions.ensure_below(name);
-            made.inspect(|dir| drop(dir.hold())).map_err(|untrusted| {
-                // It may have been made and then could not be opened.
-                let _ = self.sessions.remove(name);
-                refuse(&self.path, &untrusted)
-            })
-        };
-        let dir = make()?;
-        // Somebody who clears what nobody holds may have come between making and holding it.
-        if dir.has_name() { Ok(dir) } else { make() }
+        let mut made = Err(Untrusted::NotThere);
+        for _ in 0..DRAFT_TRIES {
+            made = self.sessions.ensure_below(name).inspect(|dir| drop(dir.hold()));
+            // Somebody who clears what nobody holds may have come between making, opening and holding it.
+            let cleared = match &made {
+                Ok(dir) => !dir.has_name(),
+                Err(untrusted) => matches!(untrusted, Untrusted::NotThere),
+            };
+            if !cleared {
+                break;
+            }
+        }
+        made.map_err(|untrusted| {
+            // It may have been made and then could not be opened.
+            let _ = self.sessions.remove(name);
+            refuse(&self.path, &untrusted)
+        })
     }
 
     /// What killed launches and removals left behind.
@@ -176,7 +186,7 @@ impl Home {
 
     /// Removes a draft that came to nothing. It needs nothing that the system may have run out of.
     pub fn discard(&self, id: &SessionId, dir: &SessionDir) {
-        for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING, SSH_AGENT] {
+        for name in [ALIVE, SOCKET, EVIDENCE, OUTCOME, RECORDING, SSH_AGENT, NOTIFY] {
             // What is not there needs no removing.
             let _ = dir.dir().remove(name);
         }

@@ -9,8 +9,10 @@ use abide_core::evidence::fold::{Evidence, Told};
 use abide_core::evidence::frame::{Damage, Flaw};
 use abide_core::evidence::{How, Observer, Role, Witness};
 use abide_core::id::SessionId;
-use abide_core::identity::{Death, Doubt, Here, Identity, Liveness, Lock};
-use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed, owner_of_open_turn, program_of};
+use abide_core::identity::{Death, Doubt, FileId, Here, Identity, Liveness, Lock};
+use abide_core::verdict::{
+    Now, Seen, Verdict, derive, hindsight, is_closed, owner_of_open_turn, program_of, wrapper_of,
+};
 use abide_sys::clock;
 use abide_sys::disk::{self, Untrusted};
 use abide_sys::lock::{self, Holder};
@@ -19,6 +21,7 @@ use abide_sys::probe::{About, InFront, Probe};
 
 use crate::declared;
 use crate::guard;
+use crate::launch;
 use crate::store::{Home, Reading, SessionDir};
 
 /// How often evidence is read again because it grew, or because its end was being written.
@@ -101,38 +104,48 @@ impl Truth {
     }
 
     /// The identity of a living process that we hold.
-    #[must_use]
-    pub fn identify_held(&self, pidfd: &OwnedFd) -> Option<Identity> {
+    pub(crate) fn identify_held(&self, pidfd: &OwnedFd) -> Option<Identity> {
         self.probe.identify_held(pidfd)
     }
 
-    /// How a process ended that we hold but are not the parent of.
-    #[must_use]
-    pub fn end_of(&self, pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {
-        self.probe.end_of(pidfd, pid)
+    /// How this very process ended, which we hold but are not the parent of.
+    pub(crate) fn end_of(&self, pidfd: &OwnedFd, who: &Identity) -> Option<(How, Observer)> {
+        self.probe.end_of(pidfd, who)
     }
 
     /// Every process below this one.
-    #[must_use]
-    pub fn descendants(&self, of: u32) -> Vec<Relative> {
+    pub(crate) fn descendants(&self, of: u32) -> Vec<Relative> {
         self.probe.descendants(of)
     }
 
     /// One process with its parent and its arguments; none if it is gone.
-    #[must_use]
-    pub fn process(&self, pid: u32) -> Option<Relative> {
+    pub(crate) fn process(&self, pid: u32) -> Option<Relative> {
         self.probe.process(pid)
     }
 
     /// Every process above this one, its parent first.
-    #[must_use]
-    pub fn ancestors(&self, of: u32) -> Vec<Relative> {
+    pub(crate) fn ancestors(&self, of: u32) -> Vec<Relative> {
         self.probe.ancestors(of)
     }
 
     /// Every process of this machine that can be seen from here.
     pub(crate) fn everyone(&self) -> Vec<Relative> {
         self.probe.everyone()
+    }
+
+    /// The session that a process was born in, if it still says so.
+    pub(crate) fn born_in(&self, pid: u32) -> Option<String> {
+        self.probe.variable(pid, launch::BORN_IN)
+    }
+
+    /// Every process whose environment held this entry (`NAME=value`) at its exec, as far as we may know.
+    pub(crate) fn carriers(&self, entry: &str) -> Vec<(Identity, Relative)> {
+        self.probe.carriers(entry)
+    }
+
+    /// The cgroups of all kinds that a process is in, as the kernel lists them.
+    pub(crate) fn cgroups(&self, pid: u32) -> Option<String> {
+        self.probe.cgroups(pid)
     }
 
     /// The directory that a process is in, if we may know it.
@@ -143,6 +156,13 @@ impl Truth {
     /// The executable of a process, if we may know it.
     pub(crate) fn image(&self, pid: u32) -> Option<PathBuf> {
         self.probe.image(pid)
+    }
+
+    /// What this very process runs now, if we may know it.
+    pub(crate) fn image_of(&self, who: &Identity) -> Option<PathBuf> {
+        let image = self.image(who.pid)?;
+        // Asked after it was read: then it was read of this process.
+        self.is_alive(who).is_alive().then_some(image)
     }
 
     /// What can be read of this very process, with those of its variables that are named.
@@ -234,8 +254,8 @@ impl Truth {
     }
 
     /// What evidence that is held says of a session that may not be found any more.
-    pub(crate) fn of_held(&self, id: &SessionId, evidence: Evidence, file: Option<&File>) -> Session {
-        let (seen, asked) = (self.look(&evidence, file), self.now());
+    pub(crate) fn of_held(&self, id: &SessionId, mut evidence: Evidence, file: Option<&File>) -> Session {
+        let (seen, asked) = (self.look(&mut evidence, file), self.now());
         let verdict = derive(&evidence, &seen, asked);
         Session { id: id.clone(), verdict, evidence, seen, asked, half_removed: false }
     }
@@ -252,7 +272,7 @@ impl Truth {
             Err(untrusted) => {
                 let mut evidence = Evidence::default();
                 evidence.damaged(unopened(&untrusted));
-                let seen = self.look(&evidence, None);
+                let seen = self.look(&mut evidence, None);
                 (evidence, seen, false)
             }
         };
@@ -291,15 +311,15 @@ impl Truth {
 
     /// Reads and looks until what was read is at least as new as any death that was seen.
     fn settle(&self, reading: &mut Reading<'_>) -> (Evidence, Seen) {
-        if let Some(evidence) = reading.closed() {
-            let seen = self.look(&evidence, None);
+        if let Some(mut evidence) = reading.closed() {
+            let seen = self.look(&mut evidence, None);
             return (evidence, seen);
         }
         let mut round = 0;
         loop {
             let mut evidence = reading.evidence();
             note_copy(&mut evidence, reading.file());
-            let mut seen = self.look(&evidence, reading.file());
+            let mut seen = self.look(&mut evidence, reading.file());
             if evidence.is_damaged() && evidence.helpers.guarded.is_none() {
                 // Who the guard is cannot be read, but whether there is one can be told.
                 seen.guard = match reading.is_held() {
@@ -308,7 +328,8 @@ impl Truth {
                     None => seen.guard,
                 };
             }
-            let someone_dead = seen.guard.is_dead() || seen.host.is_dead() || seen.program.is_dead();
+            let helpers = [seen.guard, seen.host, seen.watcher];
+            let someone_dead = seen.program.is_dead() || helpers.iter().any(|helper| helper.is_dead());
             let being_written = reading.is_mid_line() && round < ROUNDS;
             let rests_on_reading = someone_dead && !is_closed(&evidence);
             round += 1;
@@ -324,20 +345,37 @@ impl Truth {
                 // Nothing was added after the deaths were seen, except perhaps to the slot.
                 let mut evidence = reading.evidence();
                 note_copy(&mut evidence, reading.file());
+                self.fall_back(&mut evidence);
                 return (evidence, seen);
             }
             std::thread::yield_now();
         }
     }
 
-    fn look(&self, evidence: &Evidence, file: Option<&File>) -> Seen {
+    /// An agent that its wrapper outlives was not the program after all: the wrapper is, and may start another.
+    fn fall_back(&self, evidence: &mut Evidence) {
+        let Some(wrapper) = wrapper_of(evidence).copied().filter(|_| !is_closed(evidence)) else { return };
+        let is_dead = self.liveness(program_of(evidence), Lock::Silent).is_dead();
+        if let Some(started) = evidence.beginning.started.as_mut()
+            && is_dead
+            && self.liveness(Some(&wrapper), Lock::Silent).is_alive()
+        {
+            started.body.program = wrapper;
+        }
+    }
+
+    fn look(&self, evidence: &mut Evidence, file: Option<&File>) -> Seen {
+        self.fall_back(evidence);
         let guard = evidence.helpers.guarded.as_ref().map(|told| &told.body.guard);
         let host = evidence.helpers.hosted.as_ref().map(|told| &told.body.host);
         let owner = owner_of_open_turn(evidence);
         // The program first: a guard that is found alive afterwards was alive when its program was found dead.
         let program = self.liveness(program_of(evidence), Lock::Silent);
-        let (guard_lock, host_lock) = (ask(evidence, file, Holder::Guard), ask(evidence, file, Holder::Host));
-        let held = guard_lock == Lock::Held || host_lock == Lock::Held;
+        let guarded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
+        let watched = evidence.helpers.watched.as_ref();
+        let (guard_lock, host_lock) = (ask(guarded, file, Holder::Guard), ask(guarded, file, Holder::Host));
+        let watcher_lock = ask(watched.map(|told| told.body.lock), file, Holder::Watcher);
+        let held = [guard_lock, host_lock, watcher_lock].contains(&Lock::Held);
         Seen {
             // Whoever holds a lock has not been through a reboot, so the boot id that we see here is another's.
             program: match held && program == Liveness::Dead(Death::Reboot) {
@@ -347,6 +385,7 @@ impl Truth {
             guard: self.liveness(guard, guard_lock),
             host: self.liveness(host, host_lock),
             owner: self.liveness(owner, Lock::Silent),
+            watcher: self.liveness(watched.map(|told| &told.body.watcher), watcher_lock),
         }
     }
 
@@ -375,7 +414,8 @@ fn note_copy(evidence: &mut Evidence, file: Option<&File>) {
     if closing.sealed.is_some() || closing.removing.is_some() {
         return;
     }
-    let recorded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
+    let guarded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
+    let recorded = guarded.or(evidence.helpers.watched.as_ref().map(|told| told.body.lock));
     let found = file.and_then(|file| disk::file_id(file).ok());
     // Devices get other numbers at a reboot, inodes do not.
     if let (Some(recorded), Some(found)) = (recorded, found)
@@ -385,9 +425,8 @@ fn note_copy(evidence: &mut Evidence, file: Option<&File>) {
     }
 }
 
-/// A lock speaks only on the very file that the guard recorded.
-fn ask(evidence: &Evidence, file: Option<&File>, holder: Holder) -> Lock {
-    let recorded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
+/// A lock speaks only on the very file that its holder recorded.
+fn ask(recorded: Option<FileId>, file: Option<&File>, holder: Holder) -> Lock {
     match file {
         Some(file) if recorded.is_some() && disk::file_id(file).ok() == recorded => lock::ask(file, holder),
         Some(_) | None => Lock::Silent,

@@ -151,16 +151,19 @@ impl Glyphs {
             return Setting { glyphs: vec![(id, 0.0, 0.0)], width: face.advance(id, em) };
         }
         let mut setting = Setting::default();
+        let over: Vec<u16> =
+            marks.chars().filter(|mark| is_laid_over(*mark)).map(|mark| face.glyph(mark)).collect();
         let script = cluster.ch.script();
         let mut shaper = self.shape.builder(face.font()).script(script).size(em).build();
         shaper.add_str(&format!("{}{marks}", cluster.ch));
         shaper.shape_with(|part| {
-            for glyph in part.glyphs {
-                // What no face has is left out, and what only chooses a form has no shape.
-                if glyph.id != 0 {
-                    setting.glyphs.push((glyph.id, setting.width + glyph.x, glyph.y));
-                }
-                setting.width += glyph.advance;
+            // What the face does not have is left out and takes no room; what only chooses a form has no shape.
+            for glyph in part.glyphs.iter().filter(|glyph| glyph.id != 0) {
+                let is_over = over.contains(&glyph.id);
+                // Some faces have marks as wide as letters, to be set in the same place.
+                let left = if is_over && glyph.advance > 0.0 { 0.0 } else { setting.width };
+                setting.glyphs.push((glyph.id, left + glyph.x, glyph.y));
+                setting.width += if is_over { 0.0 } else { glyph.advance };
             }
         });
         setting
@@ -227,6 +230,11 @@ impl std::fmt::Debug for Glyphs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Glyphs").field("metrics", &self.metrics).field("drawn", &self.drawn.len()).finish()
     }
+}
+
+/// Whether it is a mark of any script's that stands over, under or in its letter.
+const fn is_laid_over(mark: char) -> bool {
+    matches!(mark, '\u{300}'..='\u{36F}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
 }
 
 /// The shapes of a cluster and where each begins, from left and line, in letters of the common size.

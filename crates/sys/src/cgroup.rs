@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -157,6 +158,12 @@ impl Cgroup {
     #[must_use]
     pub fn is_populated(&self) -> Option<bool> {
         self.changes().and_then(|mut changes| changes.is_populated()).ok()
+    }
+
+    /// For how many seconds it has been there at the least; none if the kernel does not say.
+    #[must_use]
+    pub fn age_secs(&self) -> Option<i64> {
+        Some((clock::now().wall / 1000).saturating_sub(fs::metadata(&self.dir).ok()?.mtime()))
     }
 
     /// How many of its processes the kernel has killed for want of memory; none without the memory controller.

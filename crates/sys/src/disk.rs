@@ -4,10 +4,11 @@
 mod foreign;
 mod hold;
 mod log;
+mod room;
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -24,6 +25,7 @@ use crate::clock;
 
 pub use foreign::Foreign;
 pub use log::{append, append_some, make_room, read_pieces};
+pub use room::{punch, room};
 
 /// A directory that is ours and that nobody else may write to. We make them closed to everyone else.
 #[derive(Debug)]
@@ -137,6 +139,14 @@ impl PrivateDir {
         self.file(name, OFlags::RDWR | OFlags::APPEND)
     }
 
+    /// Opens a file to change some of it where it stands.
+    ///
+    /// # Errors
+    /// If it is not a regular file that may be written.
+    pub fn change(&self, name: &str) -> io::Result<File> {
+        self.file(name, OFlags::RDWR)
+    }
+
     /// Makes a file that is only ever appended to, with `reserve` bytes of room kept for it.
     ///
     /// # Errors
@@ -191,10 +201,18 @@ impl PrivateDir {
     ///
     /// # Errors
     /// If there is no room; then nothing has changed.
-    pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    pub fn replace(&self, name: &str, mut bytes: &[u8]) -> io::Result<()> {
+        self.replace_with(name, &mut bytes)
+    }
+
+    /// The same with all that can be read of this, which is not held in memory.
+    ///
+    /// # Errors
+    /// If there is no room, or it cannot be read; then nothing has changed.
+    pub fn replace_with(&self, name: &str, from: &mut impl io::Read) -> io::Result<()> {
         let draft = format!(".{name}");
         let mut file = self.file(&draft, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
-        file.write_all(bytes)?;
+        io::copy(from, &mut file)?;
         Ok(rustix::fs::renameat(&self.0, draft.as_str(), &self.0, name)?)
     }
 
@@ -385,15 +403,6 @@ impl Slot {
 pub fn may_add_to(dir: &Path) -> io::Result<()> {
     let wanted = Access::WRITE_OK | Access::EXEC_OK;
     Ok(rustix::fs::accessat(CWD, dir, wanted, AtFlags::EACCESS)?)
-}
-
-/// How many bytes we could still write where a file or directory is.
-///
-/// # Errors
-/// If the file system does not say.
-pub fn room(fd: impl AsFd) -> io::Result<u64> {
-    let told = rustix::fs::fstatvfs(fd)?;
-    Ok(told.f_bavail.saturating_mul(told.f_frsize))
 }
 
 /// The file as the kernel knows it.

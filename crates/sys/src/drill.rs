@@ -3,6 +3,8 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Ignores a signal from now on, across exec.
@@ -19,6 +21,27 @@ pub fn ignore(signal: i32) -> io::Result<()> {
 /// If there is no such signal.
 pub fn restore(signal: i32) -> io::Result<()> {
     dispose(signal, libc::SIG_DFL)
+}
+
+/// Has a command begin with the default effect of the signals that whoever started us may have us ignore (`nohup`, `&` in
+/// a script): what is ignored is so for everything below, and no program could be told to end by it.
+pub fn with_defaults(command: &mut Command) -> &mut Command {
+    const SIGNALS: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+    if SIGNALS.iter().any(|signal| is_ignored(*signal)) {
+        // SAFETY: between fork and exec only `signal` is called, which is safe there.
+        unsafe { command.pre_exec(|| SIGNALS.into_iter().try_for_each(restore)) };
+    }
+    command
+}
+
+fn is_ignored(signal: i32) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: `action` is room for what is asked, and zero is a value of it.
+    let action = unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
+        action.assume_init()
+    };
+    action.sa_sigaction == libc::SIG_IGN
 }
 
 /// Makes a signal end the process with an exit code.

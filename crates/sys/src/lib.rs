@@ -6,6 +6,7 @@ pub mod clock;
 pub mod disk;
 #[cfg(all(feature = "drill", target_os = "linux"))]
 pub mod drill;
+pub mod heap;
 pub mod lock;
 pub mod login;
 pub mod poll;

@@ -17,6 +17,12 @@ pub enum Holder {
     Sealer,
     /// Whoever follows the agent in the session, one at a time.
     Scribe,
+    /// Whoever follows a program that nobody serves, one at a time.
+    Watcher,
+    /// Whoever keeps trying to deliver notifications, one at a time.
+    Courier,
+    /// Whoever delivers one, for as long as that and its record take.
+    Delivery,
 }
 
 const BASE: i64 = 1 << 62;
@@ -28,6 +34,9 @@ impl Holder {
             Self::Host => BASE + 1,
             Self::Sealer => BASE + 2,
             Self::Scribe => BASE + 3,
+            Self::Watcher => BASE + 4,
+            Self::Courier => BASE + 5,
+            Self::Delivery => BASE + 6,
         }
     }
 }

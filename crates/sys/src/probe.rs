@@ -54,6 +54,8 @@ pub struct InFront {
     pub is_zombie: bool,
     /// It lets the signals of its children wait.
     pub holds_signals: bool,
+    /// It may open what only we may.
+    pub is_as_we_are: bool,
     /// How it sleeps, if we may know that.
     pub sleep: Option<Sleep>,
 }
@@ -67,8 +69,8 @@ pub struct Sleep {
     pub top: u64,
     /// The number of the system call that it is in.
     pub call: u64,
-    /// The third argument of that: of a read, how much it wants.
-    pub wants: u64,
+    /// How much it wants, if that is a read.
+    pub wants: Option<u64>,
     /// How much of its stack is in use.
     pub depth: u64,
 }
@@ -146,11 +148,13 @@ impl Probe {
         (system::pid_of(pidfd) == Some(identity.pid)).then_some(identity)
     }
 
-    /// How a process ended that we hold but are not the parent of, and how that was learnt. None while it runs,
-    /// or if nobody can tell any more.
+    /// How this very process ended, which we hold but are not the parent of, and how that was learnt. None while it runs,
+    /// if nobody can tell any more, or if it is another that we hold.
     #[must_use]
-    pub fn end_of(&self, pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {
-        system::end_of(pidfd, pid)
+    pub fn end_of(&self, pidfd: &OwnedFd, want: &Identity) -> Option<(How, Observer)> {
+        let held = system::inode(self.means, pidfd);
+        let another = held.is_some() && want.pidfs.is_some() && held != want.pidfs;
+        if another { None } else { system::end_of(pidfd, want.pid) }
     }
 
     /// Every process that descends from this one, as `/proc` tells.
@@ -187,6 +191,30 @@ impl Probe {
     #[must_use]
     pub fn about(&self, pid: u32, variables: &[&str]) -> About {
         system::about(pid, variables)
+    }
+
+    /// What this variable was in the environment of a process at its exec, if we may know it.
+    #[must_use]
+    pub fn variable(&self, pid: u32, name: &str) -> Option<String> {
+        system::variable(pid, name)
+    }
+
+    /// Every process whose environment held this entry (`NAME=value`) at its exec, as far as we may know.
+    #[must_use]
+    pub fn carriers(&self, entry: &str) -> Vec<(Identity, Relative)> {
+        let all = system::carriers(entry).into_iter().filter_map(|pid| {
+            let (identity, process) = (self.identify(pid).ok()?, self.process(pid)?);
+            // Asked again once it is identified: then it was read of this process, which is still alive.
+            let same = system::carries(pid, entry) && self.liveness(&identity, Lock::Silent).is_alive();
+            same.then_some((identity, process))
+        });
+        all.collect()
+    }
+
+    /// The cgroups of all kinds that a process is in, as the kernel lists them.
+    #[must_use]
+    pub fn cgroups(&self, pid: u32) -> Option<String> {
+        system::cgroups(pid)
     }
 
     /// Every process that has this file open, as far as we may know.
@@ -247,9 +275,12 @@ mod tests {
         assert!(elsewhere::foreground(1).is_empty() && !elsewhere::is_traced(1));
         assert!(elsewhere::everyone().is_empty() && elsewhere::image(1).is_none());
         assert_eq!(elsewhere::about(1, &[]), super::About::default());
+        assert!(elsewhere::carriers("A=b").is_empty() && !elsewhere::carries(1, "A=b"));
+        assert!(elsewhere::cgroups(1).is_none() && elsewhere::variable(1, "A").is_none());
         assert!(elsewhere::holders(FileId { dev: 0, ino: 1 }).is_empty());
         assert!(elsewhere::descendants(1).is_empty() && elsewhere::ancestors(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none() && elsewhere::pid_of(&held).is_none());
+        assert!(elsewhere::inode(means, &held).is_none());
     }
 }

@@ -3,6 +3,9 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::thread;
+
+use crate::poll;
 
 pub const HUP: i32 = libc::SIGHUP;
 pub const INT: i32 = libc::SIGINT;
@@ -65,6 +68,34 @@ impl Signals {
         let number = i32::try_from(info.ssi_signo).ok()?;
         let value = (info.ssi_code == libc::SI_QUEUE).then_some(info.ssi_int);
         Some(Caught { number, pid: info.ssi_pid, uid: info.ssi_uid, value })
+    }
+
+    /// Does something that knows nothing of signals, in a thread of its own, and gives what came of it; or the signal that
+    /// came first: then it is not begun, or goes on for as long as this program does.
+    ///
+    /// # Errors
+    /// If the system has no thread or no descriptor to give.
+    pub fn before<T: Send + 'static>(
+        &self,
+        act: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<Result<T, Caught>> {
+        if let Some(caught) = self.next() {
+            return Ok(Err(caught));
+        }
+        let (done, doing) = io::pipe()?;
+        let acting = thread::Builder::new().spawn(move || {
+            let _doing = doing;
+            act()
+        })?;
+        loop {
+            let ready = poll::readable(&[done.as_fd(), self.as_fd()], None);
+            if ready[0] {
+                return Ok(Ok(acting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
+            }
+            if let Some(caught) = ready[1].then(|| self.next()).flatten() {
+                return Ok(Err(caught));
+            }
+        }
     }
 }
 

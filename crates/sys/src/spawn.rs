@@ -3,11 +3,14 @@
 
 mod gate;
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 pub use gate::{Gated, gated};
@@ -343,6 +346,18 @@ pub fn candidates(command: &CStr, search_path: &[u8]) -> Vec<CString> {
         CString::new([dir, b"/", command.to_bytes()].concat()).ok()
     };
     search_path.split(|&b| b == b':').filter_map(below).collect()
+}
+
+/// The executable that an image means, if there is one: the first of its candidates that may be executed, links followed. What
+/// a relative one means is known only in its directory.
+#[must_use]
+pub fn found(image: &Image) -> Option<String> {
+    let cwd = Path::new(OsStr::from_bytes(image.cwd.to_bytes()));
+    let path = |candidate: &CString| cwd.join(OsStr::from_bytes(candidate.to_bytes()));
+    let may =
+        |path: &PathBuf| path.is_file() && accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok();
+    let found = image.paths.iter().map(path).find(may)?.canonicalize().ok()?;
+    found.into_os_string().into_string().ok()
 }
 
 /// The descriptors that we were started with, in their order, made close-on-exec.

@@ -1,5 +1,7 @@
 //! Runs the real binary: with an empty environment but for its home, and the answer taken apart.
 
+pub mod schema;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

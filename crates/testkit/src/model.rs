@@ -14,8 +14,8 @@ mod stream;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -40,6 +40,20 @@ pub(crate) struct Mood {
     /// Replies that hang are ended, now and from now on.
     lets_go: AtomicBool,
     is_over: AtomicBool,
+    heard: Mutex<Vec<(u64, Heard)>>,
+}
+
+/// What happened between an agent and the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It was asked for a reply or a call.
+    Asked,
+    /// It has called a tool.
+    Called,
+    /// It was asked for a reply that hangs, and one that hung has come to its end.
+    Hangs,
+    LetGo,
+    Replied,
 }
 
 impl Mood {
@@ -49,6 +63,11 @@ impl Mood {
 
     fn is_over(&self) -> bool {
         self.is_over.load(Ordering::SeqCst)
+    }
+
+    fn hear(&self, heard: Heard) {
+        let at = abide_sys::clock::now().boot;
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).push((at, heard));
     }
 }
 
@@ -75,6 +94,14 @@ impl Model {
     /// Whether replies that hang are ended: those of now, and those to come.
     pub fn let_go(&self, lets_go: bool) {
         self.mood.lets_go.store(lets_go, Ordering::SeqCst);
+    }
+}
+
+impl Model {
+    /// What it was asked and what it answered, each with its ms of boot time.
+    #[must_use]
+    pub fn heard(&self) -> Vec<(u64, Heard)> {
+        self.mood.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -159,7 +186,15 @@ fn in_dialect<D: Dialect>(client: &mut http::Client, asked: &Asked, mood: &Mood)
         client.give(asked, &D::whole(&asked.body))?;
         return Ok(Then::Keep);
     }
-    D::tell(&asked.body, &D::plan(&asked.body), &mut client.stream(mood)?)?;
+    let plan = D::plan(&asked.body);
+    let (before, after) = match plan {
+        Plan::Call { .. } => (Heard::Asked, Heard::Called),
+        Plan::Hang => (Heard::Hangs, Heard::LetGo),
+        Plan::Reply => (Heard::Asked, Heard::Replied),
+    };
+    mood.hear(before);
+    D::tell(&asked.body, &plan, &mut client.stream(mood)?)?;
+    mood.hear(after);
     Ok(Then::Close)
 }
 

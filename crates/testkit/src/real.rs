@@ -1,6 +1,7 @@
 //! Real agents under the released binary, with a model of ours in their back: what adapters say of files is one thing, what
 //! the agents of today write is another. Not a test that runs every time: it installs what others publish.
 
+mod accuracy;
 mod checks;
 mod kinds;
 mod place;
@@ -35,6 +36,30 @@ pub fn run(wanted: &[String], out: &mut impl Write) -> io::Result<bool> {
     let heads = ["agent", "version"].into_iter().chain(CHECKS.map(|(name, _)| name));
     table(&heads.map(str::to_owned).collect::<Vec<_>>(), &rows, out)?;
     Ok(rows.iter().flatten().all(|cell| cell != "failed"))
+}
+
+/// Measures how often and how soon abide is right about these agents, and prints the table. False if one could not be
+/// measured.
+///
+/// # Errors
+/// As `run`.
+pub fn measure(wanted: &[String], out: &mut impl Write) -> io::Result<bool> {
+    let kinds = chosen(wanted)?;
+    let programs = install(&kinds)?;
+    let abide = crate::bench::built()?;
+    let (mut rows, mut whole) = (Vec::new(), true);
+    for kind in kinds {
+        let place = Place::new(kind, &abide, &programs)?;
+        match accuracy::rows(&place, &version(&place)) {
+            Ok(measured) => rows.extend(measured),
+            Err(why) => {
+                whole = false;
+                writeln!(out, "{} could not be measured: {why}", kind.name)?;
+            }
+        }
+    }
+    table(&accuracy::HEADS.map(str::to_owned), &rows, out)?;
+    Ok(whole)
 }
 
 fn chosen(wanted: &[String]) -> io::Result<Vec<&'static Kind>> {

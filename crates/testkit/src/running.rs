@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use abide_sys::drill::with_defaults;
 use rustix::process::Signal;
 
 use crate::deadline::Deadline;
@@ -32,7 +33,7 @@ impl Running {
     /// If it cannot be started.
     #[must_use]
     pub fn start(command: &mut Command) -> Self {
-        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let spawned = with_defaults(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut process = spawned.unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let observer = Observer::of(process.id());
         let (input, output) = (process.stdin.take(), process.stdout.take().expect("its output is piped"));

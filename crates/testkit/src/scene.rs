@@ -247,12 +247,12 @@ impl Scene {
 
     #[must_use]
     pub fn removing(self) -> Self {
-        self.tell(Role::Client, std::process::id(), Body::Removing(Noted { text: String::new() }))
+        self.tell(Role::Client, std::process::id(), Body::Removing(Noted::default()))
     }
 
     #[must_use]
     pub fn removed(self) -> Self {
-        self.tell(Role::Client, std::process::id(), Body::Removed(Noted { text: String::new() }))
+        self.tell(Role::Client, std::process::id(), Body::Removed(Noted::default()))
     }
 
     /// Holds a lifetime lock as long as the scene is there: this process plays its holder.
@@ -294,6 +294,7 @@ pub fn launch(id: &str, program: &Identity) -> Launched {
         launcher: None,
         program: Some(*program),
         agent: None,
+        begun: None,
         stdin: None,
         terms: Terms::default(),
     }

@@ -6,8 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use abide_core::evidence::Size;
-use abide_core::evidence::frame::body_to_line;
-use abide_core::recording::{Entry, Kind, Start, header, resize_payload, short_number};
+use abide_core::evidence::frame::{body_from_line, body_to_line};
+use abide_core::recording::kept::Kept;
+use abide_core::recording::shed::{BEGINS, SLOTS, Shed};
+use abide_core::recording::{Entry, Kind, Next, Start, header, next, resize_payload, short_number};
+use abide_core::screen::Screen;
 
 /// The boot time at which every tape begins, in microseconds, and its wall time, in ms.
 pub const BOOT_US: u64 = 5_000_000;
@@ -22,6 +25,8 @@ pub struct Tape {
     position: u64,
     /// Microseconds since its beginning.
     time: u64,
+    /// How many entries were let go.
+    let_go: u64,
 }
 
 impl Tape {
@@ -31,7 +36,7 @@ impl Tape {
     /// Never.
     #[must_use]
     pub fn new(cols: u16, rows: u16) -> Self {
-        let tape = Self { bytes: Vec::new(), begins: Vec::new(), position: 0, time: 0 };
+        let tape = Self { bytes: Vec::new(), begins: Vec::new(), position: 0, time: 0, let_go: 0 };
         let start = Start {
             version: 1,
             session: "recorded".into(),
@@ -52,7 +57,7 @@ impl Tape {
     #[must_use]
     pub fn entry(mut self, kind: Kind, payload: &[u8]) -> Self {
         self.begins.push(self.bytes.len());
-        let number = short_number(self.begins.len() as u64);
+        let number = short_number(self.let_go + self.begins.len() as u64);
         let entry = Entry { kind, number, time: BOOT_US + self.time, position: self.position, payload };
         self.bytes.extend_from_slice(&header(&entry));
         self.bytes.extend_from_slice(payload);
@@ -89,6 +94,36 @@ impl Tape {
     pub fn cut(mut self, bytes: u64) -> Self {
         self.position += bytes;
         self.entry(Kind::Cut, format!("{bytes} no room").as_bytes())
+    }
+
+    /// It may let go of its oldest part: there is room behind its first entry to say so.
+    #[must_use]
+    pub fn sheds(self) -> Self {
+        let mut tape = self.entry(Kind::Shed, &Shed::NOTHING.payload());
+        tape.bytes.resize(BEGINS as usize, 0);
+        tape
+    }
+
+    /// So many entries with so many bytes of output were let go, behind which this stood on the screen.
+    ///
+    /// # Panics
+    /// If anything but the first entry was made before.
+    #[must_use]
+    pub fn shed(mut self, entries: u64, output: u64, shown: &str) -> Self {
+        let Next::Entry(Entry { payload, .. }, _) = next(&self.bytes) else { panic!("it has begun") };
+        let start: Start = body_from_line(payload).expect("a start");
+        let mut screen = Screen::new(start.size.expect("a terminal"), 100);
+        let _ = screen.feed(shown.as_bytes());
+        let (kept, lacks) = Kept::payload(&screen, None, Vec::new(), Vec::new()).expect("it is small");
+        let shed = Shed { goes_on: BEGINS, entries: entries + 2, screen: Some(SLOTS[0]), lacks };
+        (self.position, self.let_go) = (output, entries);
+        let mut tape = self.entry(Kind::Shed, &shed.payload());
+        tape.bytes.resize(SLOTS[0] as usize, 0);
+        let (time, position) = (BOOT_US + tape.time, tape.position);
+        let entry = Entry { kind: Kind::Screen, number: 0, time, position, payload: &kept };
+        tape.bytes.extend_from_slice(&[&header(&entry), kept.as_slice()].concat());
+        tape.bytes.resize(BEGINS as usize, 0);
+        tape
     }
 
     /// Flips a byte in the payload of the entry with this number, counted from 1.

@@ -8,6 +8,7 @@ use std::process::{Child, Command};
 
 use abide_core::evidence::Size;
 use abide_core::screen::Screen;
+use abide_sys::drill::with_defaults;
 use abide_sys::poll::{self, Interest};
 use abide_sys::pty::{self, Pty};
 
@@ -51,7 +52,9 @@ impl Terminal {
         inside.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
         inside.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         inside.stdin(slave()).stdout(slave()).stderr(slave());
-        let process = inside.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let process = with_defaults(&mut inside)
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let observer = Observer::of(process.id());
         let shown = Shown { bytes: Vec::new(), screen: Screen::new(size, 100) };
         Self { process, observer, master: Some(File::from(pty.master)), shown, ended: None }

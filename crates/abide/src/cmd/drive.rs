@@ -17,7 +17,7 @@ use abide_engine::{Session, Typed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, duration};
+use super::{Front, run};
 
 /// How long a program may take nothing of what is typed before that is told.
 const PATIENCE: &str = "10s";
@@ -68,7 +68,7 @@ pub(super) struct Patience {
 
 impl Patience {
     fn ms(&self) -> Result<u64, Failure> {
-        duration(&self.timeout).map(|micros| micros / 1000)
+        run::parse_duration(&self.timeout)
     }
 }
 

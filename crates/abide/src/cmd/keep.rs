@@ -2,3 +2,4 @@
 
 pub(super) mod doctor;
 pub(super) mod gc;
+pub(super) mod notify;

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{Faulty, Front, OneOf, Verb};
 use crate::show::page::{Page, Tone};
+use crate::show::recorded::gap::GapView;
 use crate::show::time::Time;
 use crate::when;
 
@@ -50,7 +51,7 @@ pub(crate) struct Args {
 #[schemars(rename = "LogLine")]
 pub(crate) struct LineView<'a> {
     at: Option<Time>,
-    #[schemars(extend("enum" = ["output", "errors", "damage", "cut", "missing"]))]
+    #[schemars(extend("enum" = ["output", "errors", "damage", "cut", "missing", "screen"]))]
     kind: &'static str,
     text: &'a str,
 }
@@ -65,12 +66,23 @@ pub(crate) struct LogView {
 /// So the lines of an answer are named in it.
 const ITEMS: &str = "lines";
 
+impl Args {
+    /// Whether it gives no one answer.
+    pub(super) const fn is_stream(&self) -> bool {
+        self.follow || self.raw
+    }
+}
+
 impl Verb for Args {
     /// All lines, or with `-f` one of them a line.
     type Data = OneOf<LogView, LineView<'static>>;
 
     fn with_faults(&self) -> Faulty {
         Faulty::Warn
+    }
+
+    fn check(&self, now: i64) -> Result<(), Failure> {
+        self.since.as_deref().map(|text| when::since(text, now)).transpose().map(drop)
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
@@ -122,14 +134,14 @@ impl Lines<'_> {
                 self.plain[usize::from(errors)].feed(bytes, &mut |line| texts.push(line.to_owned()));
                 texts.into_iter().for_each(|text| self.add(Line { wall: Some(wall), kind, text }));
             }
-            Shown::Damage { offset, length } => {
-                self.interrupt("damage", Gap::Damage { offset, length }.says());
+            Shown::Gap(gap) => {
+                let says = match gap {
+                    Gap::Cut(why) => format!("the recording was cut here: {why}"),
+                    Gap::Damage { .. } | Gap::Screen(_) | Gap::Missing(_) | Gap::Beginning(_) => gap.says(),
+                };
+                self.interrupt(GapView::kind(gap), says);
             }
-            Shown::Cut(why) => {
-                self.interrupt("cut", format!("the recording was cut here: {why}"));
-            }
-            Shown::Missing(bytes) => self.interrupt("missing", Gap::Missing(bytes).says()),
-            Shown::Beginning(bytes) => self.interrupt("missing", Gap::Beginning(bytes).says()),
+            Shown::Unfinished(bytes) => self.plain[0].feed(bytes, &mut |_| ()),
             Shown::CaughtUp => self.let_go_of_tail(),
             Shown::Sized(cols) => self.plain.iter_mut().for_each(|plain| plain.resize(cols)),
         }
@@ -158,7 +170,7 @@ impl Lines<'_> {
         let view = LineView { at: line.wall.map(Time), kind: line.kind, text: &line.text };
         let write = |page: &mut Page| {
             match line.kind {
-                "damage" | "cut" | "missing" => page.put(Tone::Warn, &line.text).end(),
+                "damage" | "cut" | "missing" | "screen" => page.put(Tone::Warn, &line.text).end(),
                 _ => page.printed(&line.text).end(),
             };
         };

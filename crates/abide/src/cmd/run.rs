@@ -9,8 +9,9 @@ use abide_core::evidence::{Size, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
 use abide_core::screen::LONGEST_SIDE;
+use abide_core::verdict::checkpoint::EVERY_MS;
 use abide_engine::launch::{self, Input};
-use abide_engine::{Attaching, Request, Session, Sessions, Shown, Until, Waiting, place};
+use abide_engine::{Attaching, LEAST_SHED, Request, Session, Sessions, Shown, Until, Waiting, place};
 
 use super::{Front, NO_CODE, OneOf, Verb, attach, wait};
 use crate::config::form;
@@ -39,7 +40,10 @@ const EXAMPLES: &str = "Examples:
     On pipes the program is given this command's own standard input unless that is a terminal (with -d only if \
     --stdin is given): what comes through it is not recorded, and is not lost if this command is killed. Without \
     -d and --wait its output and errors are passed on as they come; with --json nothing of them is, only the answer \
-    of `wait` once it is over (`abide logs` has them).")]
+    of `wait` once it is over (`abide logs` has them).\n\n\
+    With --begin, or `agents.begin = \"yes\"` in the config file, an agent that can be told which conversation to begin \
+    (claude, gemini, qwen and copilot) is told one unless its arguments name one, so that it is known from the first \
+    instant; `abide inspect` shows what was added. Otherwise everything behind `--` reaches the program as it is.")]
 pub(crate) struct Args {
     /// Print the ID and return as soon as the session can be waited on
     #[arg(short, long, conflicts_with = "wait")]
@@ -73,16 +77,23 @@ pub(crate) struct Args {
     /// Set a variable in the program's environment
     #[arg(long = "env", value_name = "KEY=VALUE")]
     env: Vec<OsString>,
-    #[arg(long, value_name = "BYTES", help = Key::RecordBytes.help("Cut the recording there; the program goes on"))]
+    #[arg(long, value_name = "BYTES", help = Key::RecordBytes.help("The recording takes no more; the program goes on"))]
     max_recording: Option<String>,
+    #[arg(long, value_name = "END", value_parser = ["first", "last"], help = Key::RecordKeep.help(
+        "What is kept of a longer recording: what came first (it is cut) or last (its oldest part is let go)"
+    ))]
+    keep: Option<String>,
     #[arg(long, value_name = "DURATION", help = format!(
         "End the session after this long, as `stop` does; the patience is `grace` of the config file, or {}",
         Key::Grace.built_in()
     ))]
     timeout: Option<String>,
+    /// Tell an agent which conversation to begin, by an option of its own that is added to its arguments
+    #[arg(long)]
+    begin: bool,
     #[command(flatten)]
     key: attach::KeyArgs,
-    /// The program and its arguments, untouched
+    /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -161,13 +172,13 @@ fn pass_on(
                 front.output.raw_errors(bytes);
                 Ok(())
             }
-            Shown::Damage { .. } | Shown::Cut(_) | Shown::Missing(_) | Shown::Beginning(_) => {
+            Shown::Gap(_) => {
                 front
                     .output
                     .remark(&format!("abide: not all of what session {} says is on record", session.id));
                 Ok(())
             }
-            Shown::CaughtUp | Shown::Sized(_) => Ok(()),
+            Shown::CaughtUp | Shown::Sized(_) | Shown::Unfinished(_) => Ok(()),
         };
         failure = put.err();
         failure.is_none() && front.output.has_reader()
@@ -207,6 +218,11 @@ impl Args {
             env.insert(key, value);
         }
         let input = self.input()?;
+        let record_bytes = parse_limit(&front.value(Key::RecordBytes, self.max_recording))?;
+        let keep_last = form::End::parse(&front.value(Key::RecordKeep, self.keep)) == Some(form::End::Last);
+        if let Some(few) = record_bytes.filter(|most| keep_last && *most < LEAST_SHED) {
+            return Err(too_few(few));
+        }
         let timeout_ms = self.timeout.as_deref().map(parse_duration).transpose()?;
         let here = || std::env::current_dir().map_err(|e| Failure::io("find", &"the working directory", &e));
         Ok(Request {
@@ -222,13 +238,17 @@ impl Args {
             labels: self.labels.iter().map(|label| parse_label(label)).collect::<Result<_, _>>()?,
             size: (!self.no_tty).then(|| parse_size(&front.value(Key::Size, self.size))).transpose()?,
             input,
+            begins: self.begin || front.value(Key::Begin, None) == "yes",
             terms: Terms {
                 timeout_ms,
                 grace_ms: timeout_ms.and(Some(parse_duration(&front.value(Key::Grace, None))?)),
                 remove: self.rm,
                 durable: self.durable,
-                record_bytes: parse_limit(&front.value(Key::RecordBytes, self.max_recording))?,
+                record_bytes,
+                keep_last,
+                checkpoint_ms: checkpoint_ms(front)?,
             },
+            told: front.told(),
         })
     }
 
@@ -245,6 +265,15 @@ impl Args {
     }
 }
 
+/// What is let go takes more than this.
+fn too_few(bytes: u64) -> Failure {
+    Failure::new(
+        Code::Usage,
+        format!("the last {bytes} bytes of a recording cannot be kept: that is too few"),
+    )
+    .hint(format!("give at least --max-recording {}M, or --keep first", LEAST_SHED >> 20))
+}
+
 /// A duration that must be one.
 pub(crate) fn parse_duration(text: &str) -> Result<u64, Failure> {
     when::duration_ms(text).ok_or_else(|| {
@@ -253,7 +282,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<u64, Failure> {
     })
 }
 
-fn parse_name(text: &str) -> Result<SessionName, Failure> {
+pub(super) fn parse_name(text: &str) -> Result<SessionName, Failure> {
     SessionName::parse(text).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{text}` cannot be a name"))
             .hint("a name has up to 64 letters, digits, `.`, `_` and `-`, and begins with a letter or digit")
@@ -265,6 +294,14 @@ fn parse_label(text: &str) -> Result<(String, String), Failure> {
     pair.map(|(key, value)| (key.to_owned(), value.to_owned())).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{text}` is no label")).hint("a label is given as KEY=VALUE")
     })
+}
+
+/// How often files are saved, where that is not the usual; zero for never.
+pub(super) fn checkpoint_ms(front: &Front) -> Result<Option<u64>, Failure> {
+    let text = front.value(Key::CheckpointEvery, None);
+    let every = form::limit(&text, when::duration_ms);
+    let every = every.ok_or_else(|| Failure::new(Code::BadTime, format!("`{text}` is no duration")))?;
+    Ok(Some(every.unwrap_or(0)).filter(|ms| *ms != EVERY_MS))
 }
 
 fn parse_limit(text: &str) -> Result<Option<u64>, Failure> {

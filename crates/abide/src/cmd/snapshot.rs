@@ -103,9 +103,9 @@ pub(crate) struct SnapshotView {
 struct WhenView {
     /// When it was so: the time that was asked for, now if a living host shows it, else when its last entry came.
     at: Time,
-    /// How many entries of the recording it stands for; null if a living host shows it.
+    /// How many entries of the recording it stands for; null if a living host shows it that is older than this field.
     entry: Option<u64>,
-    /// The same as an offset that `--at` takes; null if a living host shows it.
+    /// When it was so, as an offset that `--at` takes; null as `entry`.
     since: Option<String>,
 }
 
@@ -123,6 +123,10 @@ impl Verb for Args {
 
     fn with_faults(&self) -> Faulty {
         Faulty::Warn
+    }
+
+    fn check(&self, now: i64) -> Result<(), Failure> {
+        self.at.as_deref().map(|text| when::at(text, now)).transpose().map(drop)
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {

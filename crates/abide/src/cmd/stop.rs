@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "A program that stands still (SIGSTOP) is let go on, so that it hears what it is asked, and so is its guard. Exits with 0 once the death of the program is proved and nothing of it is left, else \
+    after_help = "The program is sent SIGTERM, and SIGKILL if it does not end of that; an agent that ends in order on another signal is sent that one first. A program that stands still (SIGSTOP) is let go on, so that it hears what it is asked, and so is its guard. Exits with 0 once the death of the program is proved and nothing of it is left, else \
     with 1, naming what is. HUP, INT and TERM end this command only, as they end any program; a stop \
     that was asked for is completed."
 )]
@@ -46,11 +46,15 @@ impl Verb for Args {
     type Data = StopView;
     const TAKES: Option<Column> = Some(Column::Stoppable);
 
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        self.grace.as_deref().map(run::parse_duration).transpose().map(drop)
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let grace_ms = run::parse_duration(&front.value(Key::Grace, self.grace))?;
         let sessions = front.sessions()?;
         let stopped = sessions.stop(&sessions.find(&self.session)?, grace_ms)?;
-        let survivors: Vec<_> = sessions.survivors(&stopped).iter().map(SurvivorView::new).collect();
+        let survivors: Vec<_> = sessions.left_behind(&stopped).iter().map(SurvivorView::new).collect();
         let done = stopped.is_proved_dead() && survivors.is_empty();
         let data = StopView {
             id: stopped.id.to_string(),

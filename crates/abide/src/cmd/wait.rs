@@ -4,7 +4,7 @@ mod conditions;
 
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
-use abide_engine::{Session, Until};
+use abide_engine::{Conditions, Session, Until};
 
 use super::{Faulty, Front, Verb, run};
 use crate::show::shell;
@@ -26,8 +26,8 @@ const EXAMPLES: &str = "Examples:
     of which nothing can be told any more ends the wait for all, with 125. At the \
     cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved or its status is unknown. With conditions: 0 once all \
     of them hold (--any: one of them, in one of the sessions), 124 at the --timeout, 125 if a session ends before. A text \
-    counts wherever it is to be seen or has been since the wait began, lines that scrolled by included; with --since only in what \
-    was shown after that.", signals_end_this!("the session goes on.")))]
+    counts wherever it is to be seen or has been since the wait began, lines that scrolled by included, each without the blanks at its end: a pattern that ends in one never matches there; with --since only in what \
+    was shown after that, and a turn or an attention only if it was told after that.", signals_end_this!("the session goes on.")))]
 pub(crate) struct Args {
     /// Until the first of them has ended
     #[arg(long, conflicts_with = "all")]
@@ -59,19 +59,19 @@ impl Verb for Args {
         Faulty::Warn
     }
 
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        self.asked().map(drop)
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let cap_ms = self.cap.as_deref().map(run::parse_duration).transpose()?;
         let sessions = front.sessions()?;
         let mut ids = Vec::new();
         for wanted in &self.sessions {
             ids.push(sessions.find(wanted)?.id);
         }
         let until = if self.any { Until::Any } else { Until::All };
-        if let Some(conditions) = self.conditions.conditions()? {
-            if self.cap.is_some() || self.strict {
-                return Err(Failure::new(Code::Usage, "--cap and --strict are for waits for the end")
-                    .hint("--timeout ends a wait for conditions"));
-            }
+        let (conditions, cap_ms) = self.asked()?;
+        if let Some(conditions) = conditions {
             return self.conditions.wait(front, &sessions, &ids, (&conditions, until));
         }
         let waited = sessions.wait(&ids, until, cap_ms);
@@ -90,6 +90,17 @@ impl Args {
     /// longer than `timeout`.
     pub(super) fn or_else(&mut self, since: Option<u64>, timeout: &str) {
         self.conditions.or_else(since, timeout);
+    }
+
+    /// The conditions, if there are any, and the cap.
+    fn asked(&self) -> Result<(Option<Conditions>, Option<u64>), Failure> {
+        let cap_ms = self.cap.as_deref().map(run::parse_duration).transpose()?;
+        let conditions = self.conditions.conditions()?;
+        if conditions.is_some() && (self.cap.is_some() || self.strict) {
+            return Err(Failure::new(Code::Usage, "--cap and --strict are for waits for the end")
+                .hint("--timeout ends a wait for conditions"));
+        }
+        Ok((conditions, cap_ms))
     }
 
     /// The command that waits again for the same; without a cap that would not let it wait.

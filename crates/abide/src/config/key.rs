@@ -43,11 +43,17 @@ keys! {
     Size      "size"         Size      "80x24"   "the size of a session's terminal while none is attached",
     Detach    "detach_key"   Key       "ctrl-\\" "what detaches: a key that is typed twice within a second, or keys in turn",
     Color     "color"        Colours   "auto"    "when text has colours",
-    RecordBytes "recording.max_bytes" Bytes "none" "where a recording is cut; what is shown goes on",
+    RecordBytes "recording.max_bytes" Bytes "none" "how much room a recording takes at most; what is shown goes on",
+    RecordKeep "recording.keep" End "first" "what is kept of a recording that is longer: what came first, or last",
+    CheckpointEvery "checkpoint.every" Age "30s" "how often transcripts and named files of new sessions are saved while a turn is open",
+    Begin     "agents.begin" Answer    "no"      "whether `run` chooses the conversation that an agent begins",
     GcOlder   "gc.older"     Age       "7d"      "`gc` without a limit removes what ended longer ago than this",
     GcKeep    "gc.keep"      Count     "none"    "`gc` without a limit keeps the latest so many",
     GcBytes   "gc.max_bytes" Bytes     "none"    "`gc` without a limit keeps no more than this",
     GcPack    "gc.pack"      Age       "1d"      "`gc` without a limit packs recordings of what ended longer ago than this",
+    NotifyCommand "notify.command" Command "none" "what is run, without a shell, to be told of sessions",
+    NotifyWebhook "notify.webhook" Address "none" "where what there is to tell of sessions is posted to",
+    NotifyOn  "notify.on"    Matters   "attention,turn,end" "of what sessions tell",
 }
 
 impl Key {

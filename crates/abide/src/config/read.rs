@@ -117,6 +117,11 @@ fn plain(key: Key, value: &DeValue<'_>) -> Option<String> {
         let number = u64::from_str_radix(number.as_str(), number.radix()).ok()?;
         return key.form().takes_numbers().then(|| number.to_string());
     }
+    if let DeValue::Array(items) = value {
+        let text = |item: &Spanned<DeValue<'_>>| item.get_ref().as_str().map(str::to_owned);
+        let list: Vec<String> = items.iter().map(text).collect::<Option<_>>()?;
+        return key.form().of_list(&list);
+    }
     None
 }
 
@@ -165,6 +170,14 @@ mod tests {
             ],
         );
         check("gc.keep = 'none'\n", &["1: gc.keep = none"]);
+        check(
+            "[notify]\ncommand = ['tee', '-a', \"a b\"]\non = ['turn', 'end']\nwebhook = 'http://box:1/x'\n",
+            &[
+                "2: notify.command = [\"tee\",\"-a\",\"a b\"]",
+                "3: notify.on = turn,end",
+                "4: notify.webhook = http://box:1/x",
+            ],
+        );
     }
 
     #[test]
@@ -181,6 +194,16 @@ mod tests {
         check("\n\ngrace = 10", &["3: `grace` cannot be 10; allowed: a duration such as \"10s\""]);
         check("color = true", &["1: `color` cannot be true; allowed: \"auto\", \"always\" or \"never\""]);
         check("gc.keep = -1", &["1: `gc.keep` cannot be -1; allowed: a number, or \"none\""]);
+        check(
+            "notify.command = 'tee -a x'",
+            &["1: `notify.command` cannot be 'tee -a x'; allowed: a command and"],
+        );
+        check("notify.command = ['tee', 1]", &["1: `notify.command` cannot be ['tee', 1]"]);
+        check(
+            "notify.webhook = 'https://box'",
+            &["1: `notify.webhook` cannot be 'https://box'; allowed: an address"],
+        );
+        check("gc.keep = ['1']", &["1: `gc.keep` cannot be ['1']"]);
         check("size = \"80\"", &["1: `size` cannot be \"80\"; allowed: columns and rows"]);
         check("home = { a = 1 }", &["1: `home` cannot be { a = 1 }; allowed: an absolute path"]);
     }

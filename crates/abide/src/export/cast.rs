@@ -7,10 +7,14 @@ use abide_core::passage::Passage;
 use abide_core::recording::pace::Pace;
 use abide_core::recording::veil::Tag;
 use abide_core::recording::{Kind, parse_resize, typed};
+use abide_core::screen::{Screen, Size};
 use abide_engine::{Step, What};
 use serde::Serialize;
 
 use super::{Characters, Ending, Export, Wanted};
+
+/// Makes a terminal as it was at first.
+const RESET: &str = "\x1bc";
 
 /// A version of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -115,10 +119,23 @@ impl Cast {
         if self.wanted.from_start {
             return Ok(());
         }
-        // The screen that the span begins with; what is not whole on it comes with its rest.
-        let picture = step.screen.dump_for_viewers(usize::MAX);
-        let _ = self.passage.pass(&step.screen.unfinished());
-        self.write(&Piece { micros: 0, code: "o", data: String::from_utf8_lossy(&picture).into_owned() }, out)
+        self.picture(step.screen, "", 0, out)
+    }
+
+    /// A screen that is there at once; what is not whole on it comes with its rest.
+    fn picture(&mut self, screen: &Screen, before: &str, micros: u64, out: &mut dyn Write) -> io::Result<()> {
+        let picture = screen.dump_for_viewers(usize::MAX);
+        self.passage = Passage::default();
+        let _ = self.passage.pass(&screen.unfinished());
+        let data = format!("{before}{}", String::from_utf8_lossy(&picture));
+        self.write(&Piece { micros, code: "o", data }, out)
+    }
+
+    /// Behind what was let go: whatever a player has there is gone with it.
+    fn go_on(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let (micros, size) = (self.pace.at(step.at.micros), step.screen.size());
+        self.write(&Piece { micros, code: "r", data: sized(size) }, out)?;
+        self.picture(step.screen, RESET, micros, out)
     }
 
     fn write(&mut self, piece: &Piece, out: &mut dyn Write) -> io::Result<()> {
@@ -142,10 +159,15 @@ impl Cast {
     }
 }
 
+fn sized(size: Size) -> String {
+    format!("{}x{}", size.cols, size.rows)
+}
+
 impl Export for Cast {
     fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
         let entry = match &step.what {
             What::Begin(_) => return self.begin(step, out),
+            What::Screen => return self.go_on(step, out),
             What::CaughtUp => return out.flush(),
             What::Gap(_) | What::LetGo => return Ok(()),
             What::Entry(entry, _) => entry,
@@ -158,11 +180,18 @@ impl Export for Cast {
                 ("i", self.typed.whole(&keys))
             }
             Kind::Resize => match parse_resize(entry.payload) {
-                Some(size) => ("r", format!("{}x{}", size.cols, size.rows)),
+                Some(size) => ("r", sized(size)),
                 None => return Ok(()),
             },
             Kind::Mark => ("m", String::from_utf8_lossy(entry.payload).into_owned()),
-            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Exec | Kind::Cut => return Ok(()),
+            Kind::Start
+            | Kind::Input
+            | Kind::Hidden
+            | Kind::Answer
+            | Kind::Exec
+            | Kind::Cut
+            | Kind::Shed
+            | Kind::Screen => return Ok(()),
         };
         // What is left out, or held back until it is whole, ends no pause.
         if !data.is_empty() {

@@ -92,7 +92,7 @@ impl Export for Filmed {
         match &step.what {
             What::Begin(_) => return self.begin(step),
             What::CaughtUp | What::Gap(_) => return Ok(()),
-            What::Entry(..) | What::LetGo => {}
+            What::Entry(..) | What::Screen | What::LetGo => {}
         }
         // What is not to be seen ends no pause.
         let seen = step.is_seen();

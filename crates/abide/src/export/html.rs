@@ -110,7 +110,7 @@ impl Export for Player {
             What::Begin(_) => return self.begin(step, out),
             What::CaughtUp | What::Gap(_) => return Ok(()),
             What::Entry(entry, _) => (entry.kind == Kind::Mark).then_some(entry.payload),
-            What::LetGo => None,
+            What::Screen | What::LetGo => None,
         };
         // What is not to be seen ends no pause.
         let seen = step.is_seen();

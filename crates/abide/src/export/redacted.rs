@@ -63,15 +63,17 @@ impl Redacted {
         Self { made, redactor: Redactor::default(), passage, typed, screen: None, at: Instant::default() }
     }
 
-    fn begin(&mut self, step: &Step<'_>, gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
-        let rest = step.screen.at_rest();
+    /// Begins with a screen that is there at once: where the span does, or behind what was let go.
+    fn begin(&mut self, step: &Step<'_>, what: What<'_>, out: &mut dyn Write) -> io::Result<()> {
+        self.passage = Passage::default();
         // What is not whole comes with its rest.
         let _ = self.passage.pass(&step.screen.unfinished());
-        let cursor = rest.view().cursor();
-        let before: String = rest.view().row_part(cursor.row).chars().take(cursor.col.into()).collect();
-        self.redactor.go_on(usize::from(cursor.row) + 1, &before);
-        let screen = self.screen.insert(redact::screen(&rest).unwrap_or(rest));
-        self.made.take(&Step { at: step.at, screen, until: step.until, what: What::Begin(gaps) }, out)
+        let row = usize::from(step.screen.live().cursor().row) + 1;
+        let (above, before) = redact::before_cursor(step.screen);
+        self.redactor.go_on(row, above, &before);
+        let masked = redact::screen(step.screen);
+        let screen = self.screen.insert(masked.as_ref().unwrap_or(step.screen).at_rest());
+        self.made.take(&Step { at: step.at, screen, until: step.until, what }, out)
     }
 
     /// What an entry becomes, on which side its text stands, and that text.
@@ -99,7 +101,13 @@ impl Redacted {
                 let name = String::from_utf8_lossy(payload);
                 (text(&[]), Side::Other, starred(&name, &secrets(&name)))
             }
-            Kind::Start | Kind::Hidden | Kind::Answer | Kind::Resize | Kind::Cut => {
+            Kind::Start
+            | Kind::Hidden
+            | Kind::Answer
+            | Kind::Resize
+            | Kind::Cut
+            | Kind::Shed
+            | Kind::Screen => {
                 let bytes = HeldWhat::Bytes { kind, number, time, position, payload: payload.to_vec() };
                 (bytes, Side::Other, String::new())
             }
@@ -109,6 +117,20 @@ impl Redacted {
     fn push(&mut self, held: Held, side: Side, text: String, out: &mut dyn Write) -> io::Result<()> {
         let mut settled = Vec::new();
         self.redactor.push(held, side, text, &mut |held, text| settled.push((held, text)));
+        self.give(settled, out)
+    }
+
+    /// Gives what is held back: nothing more belongs to it.
+    fn settle(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let rest = String::from_utf8_lossy(self.passage.held()).into_owned();
+        self.passage = Passage::default();
+        if !rest.is_empty() {
+            let Instant { position, .. } = self.at;
+            let what = HeldWhat::Entry { kind: Kind::Output, number: 0, time: 0, position, head: Vec::new() };
+            self.push(Held { at: self.at, until: None, what }, Side::Shown, rest, out)?;
+        }
+        let mut settled = Vec::new();
+        std::mem::take(&mut self.redactor).finish(&mut |held, text| settled.push((held, text)));
         self.give(settled, out)
     }
 
@@ -153,15 +175,27 @@ fn show(screen: &mut Screen, entry: &Entry<'_>) {
                 screen.resize(size);
             }
         }
-        Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Exec | Kind::Cut => {}
+        Kind::Start
+        | Kind::Input
+        | Kind::Hidden
+        | Kind::Answer
+        | Kind::Mark
+        | Kind::Exec
+        | Kind::Cut
+        | Kind::Shed
+        | Kind::Screen => {}
     }
 }
 
 impl Export for Redacted {
     fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
+        if matches!(step.what, What::Screen) {
+            self.settle(out)?;
+        }
         self.at = step.at;
         let (what, side, text) = match &step.what {
-            What::Begin(gaps) => return self.begin(step, gaps, out),
+            What::Begin(gaps) => return self.begin(step, What::Begin(gaps), out),
+            What::Screen => return self.begin(step, What::Screen, out),
             What::Gap(gap) => (HeldWhat::Gap(gap.clone()), Side::Other, String::new()),
             What::LetGo => (HeldWhat::LetGo, Side::Other, String::new()),
             What::CaughtUp => (HeldWhat::CaughtUp, Side::Other, String::new()),
@@ -171,16 +205,7 @@ impl Export for Redacted {
     }
 
     fn end(&mut self, _screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
-        let rest = String::from_utf8_lossy(self.passage.held()).into_owned();
-        self.passage = Passage::default();
-        if !rest.is_empty() {
-            let Instant { position, .. } = self.at;
-            let what = HeldWhat::Entry { kind: Kind::Output, number: 0, time: 0, position, head: Vec::new() };
-            self.push(Held { at: self.at, until: None, what }, Side::Shown, rest, out)?;
-        }
-        let mut settled = Vec::new();
-        self.redactor.finish(&mut |held, text| settled.push((held, text)));
-        self.give(settled, out)?;
+        self.settle(out)?;
         self.screen.as_ref().map_or(Ok(()), |screen| self.made.end(screen, out))
     }
 

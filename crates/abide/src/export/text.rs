@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use abide_core::recording::redact::{Redact, starred};
+use abide_core::recording::redact::{Redact, scrolled_away, starred};
 use abide_core::recording::scroll::Scroll;
 use abide_core::recording::{Kind, parse_resize};
+use abide_core::screen::Screen;
 use abide_engine::{Step, What};
 
 use super::{Ending, Export, Wanted};
@@ -19,6 +20,26 @@ pub(crate) struct Text {
 impl Text {
     pub(crate) fn new(wanted: &Wanted) -> Self {
         Self { scroll: None, redact: wanted.redact.then(Redact::default) }
+    }
+
+    /// Behind what was let go: what stands there now is no later form of what stood there before.
+    fn go_on(&mut self, screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
+        self.end_scroll(out)?;
+        self.begin(screen);
+        Ok(())
+    }
+
+    fn begin(&mut self, screen: &Screen) {
+        self.scroll = Some(Scroll::new(screen.clone()));
+        self.redact = self.redact.take().map(|_| scrolled_away(screen).0);
+    }
+
+    fn end_scroll(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let mut failed = Ok(());
+        if let Some(scroll) = self.scroll.take() {
+            scroll.finish(&mut writer(&mut self.redact, out, &mut failed));
+        }
+        failed
     }
 }
 
@@ -43,9 +64,10 @@ impl Export for Text {
     fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()> {
         let entry = match &step.what {
             What::Begin(_) => {
-                self.scroll = Some(Scroll::new(step.screen.clone()));
+                self.begin(step.screen);
                 return Ok(());
             }
+            What::Screen => return self.go_on(step.screen, out),
             What::CaughtUp => return out.flush(),
             What::Gap(_) | What::LetGo => return Ok(()),
             What::Entry(entry, _) => entry,
@@ -60,19 +82,22 @@ impl Export for Text {
                     scroll.resize(size, &mut line);
                 }
             }
-            Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Exec | Kind::Cut => {
-            }
+            Kind::Start
+            | Kind::Input
+            | Kind::Hidden
+            | Kind::Answer
+            | Kind::Mark
+            | Kind::Exec
+            | Kind::Cut
+            | Kind::Shed
+            | Kind::Screen => {}
         }
         drop(line);
         failed
     }
 
     fn finish(&mut self, _: Ending, out: &mut dyn Write) -> io::Result<()> {
-        let mut failed = Ok(());
-        if let Some(scroll) = self.scroll.take() {
-            scroll.finish(&mut writer(&mut self.redact, out, &mut failed));
-        }
-        failed.and_then(|()| out.flush())
+        self.end_scroll(out).and_then(|()| out.flush())
     }
 
     fn needs_screen(&self) -> bool {

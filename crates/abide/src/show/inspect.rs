@@ -44,6 +44,9 @@ impl Lines {
 fn origin(lines: &mut Lines, session: &Session, view: &SessionView<'_>) {
     lines.maybe("name", view.standing.name);
     lines.add("command", &list::command(session));
+    let added = view.command.argv_added.join(" ");
+    let added = Some(format!("{added}, so that its conversation is known")).filter(|_| !added.is_empty());
+    lines.maybe("added", added.as_deref());
     lines.maybe("cut", view.command.argv_cut.then_some("the other arguments were too long to record"));
     lines.maybe("directory", view.command.cwd);
     let labels = view.command.labels.into_iter().flatten().map(|(key, value)| format!("{key}={value}"));
@@ -87,6 +90,7 @@ fn processes(lines: &mut Lines, view: &SessionView<'_>) {
         host.push_str(&format!(", generation {generation}, version {version}"));
     }
     lines.add("host", &host);
+    lines.maybe("watcher", view.processes.watcher.as_ref().map(process).as_deref());
     for survivor in &view.survivors {
         lines.add("survivor", &format!("{} {}", survivor.pid, survivor.command));
     }

@@ -1,5 +1,7 @@
 //! Sessions in a table, what needs a person first.
 
+pub(crate) mod agents;
+
 use abide_core::evidence::number::Signal;
 use abide_core::verdict::Attention;
 use abide_engine::Session;
@@ -114,6 +116,9 @@ pub(crate) fn standing(session: &Session) -> String {
     if verdict.stopping {
         text.push_str(", stopping");
     }
+    if verdict.stuck_since.is_some() {
+        text.push_str(", stuck");
+    }
     if let Some(damage) = session.evidence.record.damage.first().filter(|_| !session.has_ended()) {
         let place = if damage.length > 0 { format!(" at byte {}", damage.offset) } else { String::new() };
         text.push_str(&format!(", damaged{place}"));
@@ -150,12 +155,15 @@ pub(crate) fn started(session: &Session) -> Option<String> {
     started.or_else(adopted).map(time::ago)
 }
 
-/// The command as it could be typed.
+/// The command as it was asked for and could be typed.
 pub(crate) fn command(session: &Session) -> String {
     let view = CommandView::new(session);
-    let Some(argv) = view.argv else {
+    let Some(mut argv) = view.argv else {
         return "-".to_owned();
     };
+    if let Some(launched) = &session.evidence.beginning.launched {
+        argv.drain(launched.body.added());
+    }
     let rest = if view.argv_cut { " ..." } else { "" };
     shell::line(argv) + rest
 }

@@ -58,6 +58,9 @@ pub(crate) struct CommandView<'a> {
     /// The arguments were too long to record; `argv` holds the first of them. Only there if it is so.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) argv_cut: bool,
+    /// The arguments that abide added, to tell an agent which conversation to begin. Only there if it did.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub(crate) argv_added: &'a [String],
     pub(crate) cwd: Option<&'a str>,
     pub(crate) labels: Option<&'a BTreeMap<String, String>>,
 }
@@ -119,6 +122,9 @@ pub(crate) struct ProcessesView {
     pub(crate) guard: ProcessView,
     pub(crate) host: ProcessView,
     pub(crate) program: ProcessView,
+    /// Who follows a program that neither guard nor host serves. Only there if somebody did or does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) watcher: Option<ProcessView>,
 }
 
 /// One process.
@@ -266,6 +272,7 @@ impl<'a> CommandView<'a> {
         Self {
             argv: argv(session).map(secret::mask),
             argv_cut: launched.is_some_and(|launched| launched.argv_cut),
+            argv_added: launched.map(|launched| &launched.argv[launched.added()]).unwrap_or_default(),
             cwd: launched.map(|launched| launched.cwd.as_str()).or(adopted),
             labels: launched.map(|launched| &launched.labels),
         }
@@ -344,6 +351,10 @@ impl ProcessesView {
             guard: ProcessView::new(guard, seen.guard),
             host: ProcessView::new(host, seen.host),
             program: ProcessView::new(program, running),
+            watcher: helpers
+                .watched
+                .as_ref()
+                .map(|told| ProcessView::new(Some(told.body.watcher.pid), seen.watcher)),
         }
     }
 }

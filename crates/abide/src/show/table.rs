@@ -13,7 +13,7 @@ const USUAL: usize = 24;
 /// How far what has no room beside is indented below.
 const BELOW: usize = 4;
 /// No column is made narrower than this to fit.
-const NARROWEST: usize = 8;
+const NARROWEST: usize = 6;
 
 /// One cell.
 #[derive(Debug, Clone)]
@@ -158,7 +158,7 @@ mod tests {
     fn the_widest_column_gives_way_and_says_so() {
         let rows: &[&[&str]] = &[&["k3v9q2zr", "short", "a very long command line indeed"]];
         assert_eq!(shown(Some(30), rows), "k3v9q2zr  short  a very long …\n");
-        assert_eq!(shown(Some(3), rows), "k3v9q2zr  short  a very …\n");
+        assert_eq!(shown(Some(3), rows), "k3v9q2zr  short  a ver…\n");
     }
 
     #[test]

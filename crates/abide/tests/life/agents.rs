@@ -1,15 +1,21 @@
 //! Agents: found, followed, prompted. The agent is a stand-in that keeps its files as Claude Code keeps them.
 
+mod adopted;
+mod begun;
+mod checkpointed;
 mod followed;
 mod hooked;
 mod listed;
+mod named;
+mod notified;
 mod prompted;
 mod resumed;
+mod sealed;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use abide_testkit::Ran;
+use abide_testkit::{Observer, Ran};
 use serde_json::Value;
 
 use crate::common::{World, agent, data};
@@ -52,6 +58,14 @@ fn until_it(world: &World, id: &str, condition: &[&str]) {
 fn done(world: &World, args: &[&str]) {
     let ran = world.abide.run(args);
     assert_eq!(ran.code(), Some(0), "{ran:?}");
+}
+
+/// The scribe that wrote last of a session's turns.
+fn scribe(world: &World, id: &str) -> Observer {
+    let is_its = |fact: &Value| fact["w"].as_str().is_some_and(|witness| witness.starts_with("adapter"));
+    let fact = world.facts(id).into_iter().rev().find(is_its).expect("by a scribe");
+    let pid = fact["w"].as_str().and_then(|text| text.split([':', '@']).nth(1)?.parse().ok());
+    Observer::of(pid.expect("a pid"))
 }
 
 /// The one transcript that was written.

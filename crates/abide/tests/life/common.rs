@@ -19,6 +19,17 @@ pub(crate) struct World {
     pub(crate) abide: Abide,
 }
 
+impl Drop for World {
+    /// A test that fails ends everything that it started, too.
+    fn drop(&mut self) {
+        let sessions = std::thread::panicking().then(|| self.in_sessions());
+        for id in sessions.into_iter().flatten() {
+            // One that cannot be removed is not what has failed.
+            let _ = self.abide.command(&["rm", "--force", &id]).output();
+        }
+    }
+}
+
 /// Whether there is such a program on this machine.
 pub(crate) fn is_installed(program: &str) -> bool {
     ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists())

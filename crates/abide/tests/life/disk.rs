@@ -284,3 +284,24 @@ fn a_name_that_leads_to_no_session_is_told_of_and_freed() {
     assert!(doctor.contains("lost is free"), "{doctor}");
     assert!(!names.join("lost").is_symlink() && names.join("kept").is_symlink());
 }
+
+#[test]
+fn a_disk_without_room_costs_the_checkpoint_and_says_so_and_nothing_else() {
+    let world = World::new();
+    let said = in_small_home(
+        &world,
+        r#"
+        id=$("$1" run -d -- "$3" hang)
+        echo one > "$2.plan"
+        code=0; "$1" checkpoint --json "$id" --file "$2.plan" > "$2.told" || code=$?
+        echo "code=$code"
+        echo "told=$(cat "$2.told")"
+        echo "status=$("$1" ls -q)"
+        "$1" stop --grace 0s "$id"
+        echo "outcome=$("$1" inspect --json "$id")"
+        "#,
+    );
+    assert_eq!(said["code"], "1", "{said:?}");
+    assert!(said["told"].contains("too little room is left"), "{said:?}");
+    assert!(said["outcome"].contains("\"signal\":15"), "{said:?}");
+}

@@ -6,4 +6,5 @@ mod launcher;
 mod leftovers;
 mod limits;
 mod pipes;
+mod points;
 mod removal;

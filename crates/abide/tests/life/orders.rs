@@ -9,7 +9,7 @@ use abide_testkit::{Ending, Observer, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{Gate, World, data, ends_are_kept, outcome, waits};
+use crate::common::{Gate, World, agent, data, ends_are_kept, outcome, pid, waits};
 
 // TRUTH 10
 #[test]
@@ -98,6 +98,29 @@ fn a_program_that_ends_well_when_asked_has_ended_well() {
     assert_eq!(world.wait(&life.id).0, Some(0));
 }
 
+#[test]
+fn an_agent_is_first_asked_by_the_signal_that_it_ends_in_order_on() {
+    let world = World::new();
+    let codex = world.beside("codex");
+    std::os::unix::fs::symlink(agent(), &codex).expect("there is room");
+    for is_attended in [true, false] {
+        let steps = ["trap-exit INT 4", "ignore TERM", "print ready", "hang"];
+        let life = world.observe(world.launch(&["--no-tty"], &[&[codex.as_str()], &steps[..]].concat()));
+        life.until_shown("ready");
+        life.replace("guard");
+        if !is_attended {
+            life.kill_helpers();
+        }
+        let stop = world.abide.run(&["stop", "--grace", "5s", &life.id]);
+        assert_eq!(stop.code(), Some(0), "{stop:?}");
+        let sent: Vec<Value> =
+            world.told(&life.id, "signalled").into_iter().map(|mut told| told["signal"].take()).collect();
+        assert_eq!(sent, [2, 18], "an interrupt is enough, and what stands still is woken to hear it");
+        let ended_well = || life.program.0.ending() == Some(Ending::Exited(4));
+        until("it has ended of that, and is reaped", || ended_well() || !ends_are_kept());
+    }
+}
+
 // TRUTH 14
 #[test]
 fn a_stop_ends_everything_that_the_program_started_wherever_it_hid() {
@@ -166,6 +189,28 @@ fn a_program_that_is_traced_and_not_stopped_is_told_to_be_traced_too() {
     until("it is told", || qualifier() == "traced");
     tracer.signal(Signal::TERM);
     until("it is told no more", || qualifier().is_null());
+}
+
+// TRUTH 28
+#[test]
+fn a_program_that_becomes_another_is_the_same_session_and_both_images_are_named() {
+    let world = World::new();
+    // A shell that executes the agent.
+    let (life, gate) = world.gated(&["trap-exit USR1 4", "print ready", "hang"]);
+    life.helper("host", None);
+    gate.open();
+    until("what it became is told", || !world.told(&life.id, "image_changed").is_empty());
+    let session = life.inspect();
+    assert_eq!((&session["status"], pid(&session, "program")), (&"running".into(), life.program.0.pid()));
+    let image = |path: &str| std::fs::canonicalize(path).expect("it is there").display().to_string();
+    let proof = session["because"].to_string();
+    for said in [format!("runs {}", image("/bin/sh")), format!("became {}", image(&agent()))] {
+        assert!(proof.contains(&said), "{said}: {proof}");
+    }
+    life.replace("host");
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(4));
+    assert_eq!(world.told(&life.id, "image_changed").len(), 1, "it became another once");
 }
 
 // TRUTH 27

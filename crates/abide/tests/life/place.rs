@@ -1,13 +1,16 @@
 //! Where sessions live: cgroups of their own where the kernel delegates any, the process tree where it does not, and
 //! what is said of a logout. Each test proves one or the other, whatever machine it runs on.
 
+mod strangers;
+
 use std::process::Command;
 
 use abide_sys::cgroup::{self, Cgroup};
 use abide_testkit::cgroup::{OldMemory, inside, without};
 use abide_testkit::deadline::until;
 use abide_testkit::observer::Doomed;
-use abide_testkit::{Observer, Ran, ScratchCgroup};
+use abide_testkit::{Ending, Observer, Ran, Running, ScratchCgroup};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -70,6 +73,41 @@ fn a_program_lives_in_a_cgroup_of_its_own_until_its_end_and_nothing_else_is_move
     assert_eq!(own.as_deref().and_then(Cgroup::at), None, "the cgroup is left behind");
 }
 
+#[test]
+fn a_cgroup_that_a_removed_session_left_is_cleared_once_it_is_empty_and_old() {
+    let Some(scratch) = ScratchCgroup::new() else { return };
+    let world = World::new();
+    let life = launched(&world, &mut inside(scratch.cgroup(), &run(&world, &["daemon hang", "wait-line"])));
+    life.until_shown("\r\n");
+    let daemon = started(&world, &life.id, "daemon").remove(0);
+    let left = scratch.cgroup().of_session(&life.id);
+    life.program.0.signal(Signal::KILL);
+    assert_eq!(world.wait(&life.id).0, Some(137));
+    assert_eq!(world.abide.run(&["rm", &life.id]).code(), Some(0));
+    let clear = |command: &[&str]| {
+        let ran = Ran::of(&mut inside(scratch.cgroup(), &world.abide.command(command)));
+        assert_eq!(ran.code(), Some(0), "{ran:?}");
+    };
+    let make_old = || {
+        let [then, never] = [1_000_000_000, 0].map(|tv_sec| Timespec { tv_sec, tv_nsec: 0 });
+        let times = Timestamps { last_access: never, last_modification: then };
+        utimensat(CWD, left.dir(), &times, AtFlags::empty()).expect("it is there");
+    };
+    make_old();
+    clear(&["gc"]);
+    assert!(left.exists() && daemon.0.lives(), "somebody lived in it");
+    daemon.0.signal(Signal::KILL);
+    assert!(left.changes().expect("it is there").await_empty(10_000));
+    clear(&["gc", "--dry-run"]);
+    assert!(left.exists(), "a dry run removes nothing");
+    clear(&["doctor", "--fix"]);
+    assert!(!left.exists(), "it is left for good");
+    left.make().expect("it is gone");
+    clear(&["gc"]);
+    assert!(left.exists(), "a session may be about to start in it");
+    left.remove().expect("it is empty");
+}
+
 /// A session with processes that no tree connects with it, once its guard was killed and another took over.
 fn taken_over<'a>(world: &'a World, command: &mut Command) -> (Life<'a>, Vec<Doomed>) {
     let life = launched(world, command);
@@ -88,25 +126,53 @@ const HIDING: [&str; 6] = [
     "hang",
 ];
 
+fn lives(hidden: &[Doomed]) -> usize {
+    hidden.iter().filter(|one| one.0.lives()).count()
+}
+
 // TRUTH 14
 #[test]
-fn a_stop_by_the_next_guard_finds_whom_no_tree_connects_only_where_there_is_a_cgroup() {
+fn a_stop_by_the_next_guard_ends_also_whom_no_tree_connects_with_it() {
     let world = World::new();
-    let (life, hidden) = taken_over(&world, &mut run(&world, &HIDING));
-    assert_eq!(hidden.len(), 4);
-    let guard = life.helper("guard", None);
-    let stop = world.abide.run(&["stop", "--json", "--grace", "1s", &life.id]);
-    assert_eq!((stop.code(), life.program.0.lives()), (Some(0), false), "{stop:?}");
-    guard.await_end();
-    let lives = |hidden: &[Doomed]| hidden.iter().filter(|one| one.0.lives()).count();
-    assert_eq!(lives(&hidden), if is_delegated() { 0 } else { 4 });
-    assert_eq!(recorded(&world, &life.id).as_deref().and_then(Cgroup::at), None);
-    // What the cgroup is for: without one, they are missed.
-    let (life, hidden) = taken_over(&world, &mut without(&run(&world, &HIDING)));
-    assert_eq!(recorded(&world, &life.id), None);
-    let stop = world.abide.run(&["stop", "--json", "--grace", "1s", &life.id]);
-    assert_eq!((stop.code(), life.program.0.lives()), (Some(0), false), "{stop:?}");
-    assert_eq!(lives(&hidden), 4, "the tree knows them after all: say so in ARCHITECTURE.md");
+    for command in [run(&world, &HIDING), without(&run(&world, &HIDING))] {
+        let (life, hidden) = taken_over(&world, &mut { command });
+        assert_eq!(hidden.len(), 4);
+        let guard = life.helper("guard", None);
+        let stop = world.abide.run(&["stop", "--json", "--grace", "1s", &life.id]);
+        assert_eq!((stop.code(), life.program.0.lives(), lives(&hidden)), (Some(0), false, 0), "{stop:?}");
+        guard.await_end();
+        assert_eq!(recorded(&world, &life.id).as_deref().and_then(Cgroup::at), None);
+    }
+}
+
+#[test]
+fn whose_descent_nobody_can_prove_is_named_by_a_stop_and_not_touched() {
+    let world = World::new();
+    let life = launched(&world, &mut without(&run(&world, &["print ready", "hang"])));
+    life.until_shown("ready");
+    // Started elsewhere with the session's environment, as a service or a timer would be; and one that says nothing of it.
+    let mut elsewhere = Running::start(Command::new("cat").env("ABIDE_SESSION", &life.id));
+    let mut other = Running::start(Command::new("cat").env("ABIDE_SESSION", "another0"));
+    let stop = |life: &Life<'_>| {
+        let stop = world.abide.run(&["stop", "--json", "--grace", "1s", &life.id]);
+        let survivors = stop.json()["data"]["survivors"].take();
+        let pids = survivors.as_array().expect("a list").iter().filter_map(|one| one["pid"].as_u64());
+        (stop.code(), pids.collect::<Vec<_>>())
+    };
+    life.replace("guard");
+    assert_eq!(stop(&life), (Some(1), vec![u64::from(elsewhere.pid())]));
+    let removed = world.abide.run(&["rm", &life.id]);
+    assert!(removed.stderr.contains(&format!("live on: {} (cat)", elsewhere.pid())), "{removed:?}");
+    assert!(elsewhere.observer().lives() && other.observer().lives());
+    // A guard that was there from the beginning knows all of its own.
+    let life = launched(&world, &mut without(&run(&world, &["print ready", "hang"])));
+    life.until_shown("ready");
+    let mut again = Running::start(Command::new("cat").env("ABIDE_SESSION", &life.id));
+    assert_eq!(stop(&life), (Some(0), Vec::new()));
+    for one in [&mut elsewhere, &mut other, &mut again] {
+        one.signal(Signal::KILL);
+        one.reap();
+    }
 }
 
 // TRUTH 15
@@ -114,40 +180,53 @@ fn a_stop_by_the_next_guard_finds_whom_no_tree_connects_only_where_there_is_a_cg
 fn what_outlives_its_program_is_named_also_by_the_next_guard() {
     let world = World::new();
     let script = ["daemon print here ; hang", "trap-exit USR1 0", "print ready", "hang"];
-    let life = world.live(&script);
+    for command in [run(&world, &script), without(&run(&world, &script))] {
+        let life = launched(&world, &mut { command });
+        life.until_shown("ready");
+        life.until_shown("here");
+        let daemon = started(&world, &life.id, "daemon").remove(0);
+        life.replace("guard");
+        life.program.0.signal(Signal::USR1);
+        let (_, told) = world.wait(&life.id);
+        assert_eq!(told["ended"], true, "{told}");
+        let session = life.inspect();
+        let named = session["survivors"].as_array().expect("a list").iter();
+        let named: Vec<u64> = named.filter_map(|survivor| survivor["pid"].as_u64()).collect();
+        assert_eq!(named, [u64::from(daemon.0.pid())], "{told}");
+        assert!(daemon.0.lives(), "nobody asked for its end");
+    }
+}
+
+#[test]
+fn what_a_guard_that_was_killed_over_a_stop_left_is_ended_by_whoever_asked_for_it() {
+    let world = World::new();
+    let script = ["daemon ignore TERM HUP ; print here ; hang", "print ready", "hang"];
+    let life = launched(&world, &mut without(&run(&world, &script)));
     life.until_shown("ready");
-    until("it is started", || world.shown(&life.id).contains("here"));
+    life.until_shown("here");
     let daemon = started(&world, &life.id, "daemon").remove(0);
-    life.replace("guard");
-    life.program.0.signal(Signal::USR1);
-    let (_, told) = world.wait(&life.id);
-    assert_eq!(told["ended"], true, "{told}");
-    let named: Vec<u64> = life.inspect()["survivors"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|survivor| survivor["pid"].as_u64())
-        .collect();
-    let expected = if is_delegated() { vec![u64::from(daemon.0.pid())] } else { Vec::new() };
-    assert_eq!(named, expected, "{told}");
-    assert!(daemon.0.lives(), "nobody asked for its end");
+    let guard = life.helper("guard", None);
+    let mut stop = world.start(&["stop", "--grace", "1s", &life.id]);
+    life.program.0.await_end();
+    until("the end is on record", || life.inspect()["status"] == "exited");
+    guard.signal(Signal::KILL);
+    guard.await_end();
+    assert_eq!((stop.reap(), daemon.0.lives()), (Ending::Exited(0), false));
 }
 
 // TRUTH 7
 #[test]
-fn an_unattended_session_is_stopped_with_all_that_is_in_its_cgroup() {
+fn an_unattended_session_is_stopped_with_all_that_is_left_of_it() {
     let world = World::new();
     let life = world.live(&[&["ignore HUP"], &HIDING[..]].concat());
     until("all are started", || world.shown(&life.id).matches("here").count() == 4);
-    let daemons = started(&world, &life.id, "daemon");
-    let forked = started(&world, &life.id, "forked");
+    let hidden: Vec<Doomed> =
+        ["daemon", "forked"].into_iter().flat_map(|word| started(&world, &life.id, word)).collect();
     life.helper("host", None);
     life.kill_helpers();
     assert_eq!(life.inspect()["status"], "unattended");
     let stop = world.abide.run(&["stop", "--json", "--grace", "1s", &life.id]);
-    assert_eq!((stop.code(), life.program.0.lives()), (Some(0), false), "{stop:?}");
-    assert!(forked.iter().all(|one| !one.0.lives()), "they descend from the program");
-    assert_eq!(daemons.iter().filter(|one| one.0.lives()).count(), if is_delegated() { 0 } else { 2 });
+    assert_eq!((stop.code(), life.program.0.lives(), lives(&hidden)), (Some(0), false, 0), "{stop:?}");
     assert_eq!(recorded(&world, &life.id).as_deref().and_then(Cgroup::at), None);
 }
 

@@ -33,6 +33,8 @@ fn a_command_that_the_status_does_not_allow_is_refused_with_session_status_and_w
     let world = World::new();
     let everything = everything(&world.home.path());
     assert_eq!(everything.scenes.len(), Status::ALL.len());
+    // What is over is sealed before a command that writes refuses anything: that is done here.
+    assert_eq!(world.abide.run(&["stop", "lost0000"]).code(), Some(5));
     for (name, scene) in &everything.scenes {
         for (command, column) in DECIDED {
             if column.holds(status(name)) {
@@ -149,9 +151,9 @@ fn real_ones(world: &World) -> Vec<(&'static str, String, Option<Life<'_>>)> {
     let mut damaged =
         OpenOptions::new().append(true).open(world.dir(&unknown).join("evidence")).expect("it is ours");
     damaged.write_all(b"\ngarbage\n").expect("there is room");
-    tell(world, &destroying, 1, Body::Removing(Noted { text: String::new() }));
-    tell(world, &destroyed, 1, Body::Removing(Noted { text: String::new() }));
-    tell(world, &destroyed, 2, Body::Removed(Noted { text: String::new() }));
+    tell(world, &destroying, 1, Body::Removing(Noted::default()));
+    tell(world, &destroyed, 1, Body::Removing(Noted::default()));
+    tell(world, &destroyed, 2, Body::Removed(Noted::default()));
     vec![
         ("running", running.id.clone(), Some(running)),
         ("unattended", unattended.id.clone(), Some(unattended)),

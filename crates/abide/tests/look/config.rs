@@ -25,6 +25,13 @@ fn valued(command: &mut Command, key: &str) -> (String, String) {
     (word(&view["value"]), word(&view["origin"]))
 }
 
+/// What is said of the keys for notifications where none is set.
+const TOLD: [[&str; 4]; 3] = [
+    ["notify.command", "none", "built-in", "what is run, without a shell, to be told of sessions"],
+    ["notify.webhook", "none", "built-in", "where what there is to tell of sessions is posted to"],
+    ["notify.on", "attention,turn,end", "built-in", "of what sessions tell"],
+];
+
 #[test]
 fn config_shows_each_value_and_where_it_comes_from() {
     let stage = Stage::new();
@@ -53,7 +60,25 @@ fn config_shows_each_value_and_where_it_comes_from() {
             "what detaches: a key that is typed twice within a second, or keys in turn",
         ],
         ["color", "auto", "built-in", "when text has colours"],
-        ["recording.max_bytes", "none", "built-in", "where a recording is cut; what is shown goes on"],
+        [
+            "recording.max_bytes",
+            "none",
+            "built-in",
+            "how much room a recording takes at most; what is shown goes on",
+        ],
+        [
+            "recording.keep",
+            "first",
+            "built-in",
+            "what is kept of a recording that is longer: what came first, or last",
+        ],
+        [
+            "checkpoint.every",
+            "30s",
+            "built-in",
+            "how often transcripts and named files of new sessions are saved while a turn is open",
+        ],
+        ["agents.begin", "no", "built-in", "whether `run` chooses the conversation that an agent begins"],
         ["gc.older", "7d", "built-in", "`gc` without a limit removes what ended longer ago than this"],
         ["gc.keep", "50", &format!("file {path}:4"), "`gc` without a limit keeps the latest so many"],
         ["gc.max_bytes", "none", "built-in", "`gc` without a limit keeps no more than this"],
@@ -64,7 +89,8 @@ fn config_shows_each_value_and_where_it_comes_from() {
             "`gc` without a limit packs recordings of what ended longer ago than this",
         ],
     ];
-    assert_eq!(values, expected.map(|row| row.map(str::to_owned).to_vec()));
+    let all = expected.iter().copied().chain(TOLD).map(|row| row.map(str::to_owned).to_vec());
+    assert_eq!(values, all.collect::<Vec<_>>());
     assert_eq!(
         (&told["path"], &told["found"], &told["faults"]),
         (&path.as_str().into(), &true.into(), &json!([]))
@@ -75,8 +101,7 @@ fn config_shows_each_value_and_where_it_comes_from() {
         let line = text.lines().find(|line| line.split_whitespace().next() == Some(row[0])).unwrap();
         assert!(row.iter().all(|cell| line.contains(cell)), "{line}");
     }
-    assert_eq!(stage.text(&["config", "grace"]), "1m\n");
-    assert_eq!(stage.text(&["config", "detach_key"]), "ctrl-\\\n");
+    assert_eq!(["grace", "detach_key"].map(|key| stage.text(&["config", key])), ["1m\n", "ctrl-\\\n"]);
 }
 
 #[test]
@@ -204,13 +229,12 @@ fn a_fault_in_the_file_hinders_no_reader_and_is_told_beside_the_answer() {
         &["version"],
         &["schema", "ls"],
     ];
-    // How long ago something was may change between two answers, and nothing else.
+    // How long ago something was may change between two answers, and which agents run on this machine.
     let steady = |ran: &Ran| {
-        let text = ran.stdout.lines().filter(|line| !line.contains(" ago")).collect::<String>();
-        match text.split_once(",\"warnings\":") {
-            Some((answer, _)) => format!("{answer}}}"),
-            None => text,
-        }
+        let own = ran.stdout.split("\n\nAGENT ").next().unwrap_or_default();
+        let text = own.lines().filter(|line| !line.contains(" ago")).collect::<String>();
+        let ends = [",\"agents\":", ",\"warnings\":"].map(|name| text.find(name));
+        text[..ends.into_iter().flatten().min().unwrap_or(text.len())].trim_end_matches('}').to_owned()
     };
     let before: Vec<Ran> = asked.iter().map(|args| stage.abide.run(args)).collect();
     for broken in [BROKEN, "\u{0}", "[", "home = \"", "color = 'beige'"] {

@@ -148,6 +148,42 @@ fn no_letter_of_a_secret_is_in_any_format_however_it_came() {
     assert!(shown.contains("p4ssw0rd") && shown.contains(token), "{shown}");
 }
 
+#[test]
+fn a_redacted_cast_does_not_say_a_secret_that_stands_within_an_argument() {
+    let stage = Stage::new();
+    let line = "login --user me; DB_PASSWORD=hunter2 make";
+    let scene = stage.launched(ID, |launched| launched.argv = vec!["sh".into(), "-c".into(), line.into()]);
+    Tape::new(30, 3).output("made\r\n").put(scene.dir());
+    let cast = stage.text_and_errors(&["export", "--redact", ID]);
+    assert!(cast.contains("DB_PASSWORD=******* make") && !cast.contains("hunter2"), "{cast}");
+}
+
+#[test]
+fn an_export_goes_on_with_the_screen_that_stood_where_the_recording_does_without_its_secrets() {
+    let token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let shown = format!("header {token}\x1b[2;6r\x1b[3;1Hbefore\r\n");
+    let tape = Tape::new(60, 6).at(1_000_000).shed(900, 70_000, &shown).at(2_000_000).output("behind\r\n");
+    let (stage, _scene) = stage(&tape);
+    for format in ["cast", "txt", "html", "svg"] {
+        let told = stage.abide.run(&["export", "--format", format, ID]);
+        assert!(
+            told.stderr.contains("70000 bytes of output are missing: they were let go"),
+            "{format}: {told:?}"
+        );
+        let wanted = ["header", token, "before", "behind"];
+        assert!(wanted.iter().all(|text| told.stdout.contains(text)), "{format}: {told:?}");
+        let redacted = stage.abide.run(&["export", "--redact", "--format", format, ID]).stdout;
+        let wanted = ["header", "before", "behind", "***"];
+        assert!(wanted.iter().all(|text| redacted.contains(text)), "{format}: {redacted}");
+        assert!(!redacted.contains("ghp_"), "{format}: {redacted}");
+    }
+    let found = stage.text_and_errors(&["search", "--json", "header"]);
+    assert!(found.contains("\"entry\":902,"), "{found}");
+    let logs = stage.text(&["logs", ID]);
+    assert!(logs.contains("they were let go") && logs.ends_with("\nbehind\n"), "{logs}");
+    assert!(!logs.contains("header"), "it was let go: {logs}");
+}
+
 /// What a program switches on that keys, mouse and the viewer's terminal would feel.
 const ACTING: &str = "\x1b[?1000h\x1b[?1006h\x1b[?2004h\x1b[?1004h\x1b[?1h\x1b=\x1b[>1u\x1b[>4;2m";
 

@@ -138,7 +138,7 @@ fn the_manual_names_the_files_and_variables_that_there_are() {
     let shown = stage.text(&["logs", "printer"]);
     let set = shown.lines().filter_map(|line| line.strip_prefix("ABIDE_")?.split('=').next());
     let set: BTreeSet<String> = set.map(str::to_owned).collect();
-    assert_eq!(set.len(), 3, "{shown}");
+    assert_eq!(set.len(), 4, "{shown}");
     assert!(set.is_subset(&names("ABIDE_")), "{set:?} {:?}", names("ABIDE_"));
 
     let id = stage.inspect("printer")["id"].as_str().expect("an ID").to_owned();

@@ -1,5 +1,7 @@
 //! What was recorded, as people and programs see it: a recording made by the test, so that every word is known beforehand.
 
+mod let_go;
+
 use abide_core::evidence::How;
 use abide_testkit::Tape;
 use abide_testkit::scene::Scene;
@@ -284,4 +286,17 @@ fn output_that_is_missing_between_two_sound_entries_is_told() {
         "{told}"
     );
     assert!(stage.abide.run(&["logs", ID]).stdout.contains("5 bytes of output are missing"));
+    assert!(stage.abide.run(&["search", "three"]).stderr.contains("gaps in 1 place"), "a search says it too");
+}
+
+#[test]
+fn more_output_than_could_stand_where_nothing_can_be_read_is_told_apart() {
+    let long = "two\r\n".repeat(100);
+    let tape = Tape::new(20, 5).output("one\r\n").output(long).output("three\r\n").output("four");
+    let (stage, _scene) = stage(&tape.without(3).damaged(3));
+    let told = data(stage.abide.json(&["snapshot", ID]));
+    assert_eq!(lines(&told)[..2], ["one", "four"], "everything else is shown");
+    let gaps: Vec<_> = (0..2).map(|gap| [&told["gaps"][gap]["kind"], &told["gaps"][gap]["length"]]).collect();
+    assert_eq!(gaps, [[&json!("damage"), &json!(39)], [&json!("missing"), &json!(507)]], "{told}");
+    assert!(stage.abide.run(&["search", "four"]).stderr.contains("gaps in 2 place"), "a search says it too");
 }

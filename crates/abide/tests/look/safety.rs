@@ -133,8 +133,9 @@ fn a_table_fits_its_width_and_says_what_it_cut() {
     });
     let mut command = stage.abide.command(&["ls", "-a"]);
     let narrow = Ran::of(command.env("COLUMNS", "60")).stdout;
+    let own = |text: &str| text.split("\n\n").next().map(str::to_owned).unwrap_or_default();
     let cells = |line: &str| line.chars().map(|c| if c > '\u{2e80}' { 2 } else { 1 }).sum::<usize>();
     assert!(narrow.lines().all(|line| cells(line) <= 60), "{narrow}");
-    assert!(narrow.contains('…'), "{narrow}");
-    assert!(!stage.text(&["ls", "-a"]).contains('…'), "a pipe gets everything");
+    assert!(own(&narrow).contains('…'), "{narrow}");
+    assert!(!own(&stage.text(&["ls", "-a"])).contains('…'), "a pipe gets everything");
 }

@@ -1,53 +1,33 @@
 //! The schemas against what the commands really print.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
 
 use abide_core::evidence::How;
+use abide_testkit::abide::schema::Schema;
+use abide_testkit::deadline::until;
 use abide_testkit::scene::everything;
-use boon::{Compiler, SchemaIndex};
-use serde_json::{Value, json};
+use abide_testkit::{Ending, Running};
+use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::common::{Stage, word};
 use crate::usage::verbs;
 
-/// No object may have a field that its schema does not name.
-fn strict(schema: &mut Value) {
-    if let Some(object) = schema.as_object_mut() {
-        if object.contains_key("properties") {
-            object.entry("additionalProperties").or_insert(json!(false));
-        }
-        object.values_mut().for_each(strict);
-    }
-    if let Some(list) = schema.as_array_mut() {
-        list.iter_mut().for_each(strict);
-    }
-}
-
 /// The schemas, each read once.
 struct Schemas<'a> {
     stage: &'a Stage,
-    read: boon::Schemas,
-    of: BTreeMap<Option<String>, SchemaIndex>,
+    of: BTreeMap<Option<String>, Schema>,
 }
 
-impl<'a> Schemas<'a> {
-    fn new(stage: &'a Stage) -> Self {
-        Self { stage, read: boon::Schemas::new(), of: BTreeMap::new() }
-    }
-
+impl Schemas<'_> {
     fn check(&mut self, verb: Option<&str>, answer: &Value) {
-        let index = *self.of.entry(verb.map(str::to_owned)).or_insert_with(|| {
+        let schema = self.of.entry(verb.map(str::to_owned)).or_insert_with(|| {
             let args: Vec<&str> = ["schema"].into_iter().chain(verb).collect();
-            let mut schema = serde_json::from_str(&self.stage.text(&args)).expect("JSON");
-            strict(&mut schema);
-            let place = format!("mem://{}", verb.unwrap_or("all"));
-            let mut compiler = Compiler::new();
-            compiler.enable_format_assertions();
-            compiler.add_resource(&place, schema).expect("JSON");
-            compiler.compile(&place, &mut self.read).expect("a schema")
+            Schema::read(&self.stage.text(&args), true)
         });
-        if let Err(errors) = self.read.validate(answer, index) {
-            panic!("{verb:?}: {errors:#}\n{answer:#}");
+        if let Err(why) = schema.check(answer) {
+            panic!("{verb:?}: {why}\n{answer:#}");
         }
     }
 }
@@ -62,11 +42,17 @@ const ASKED: &[&str] = &[
     "agents",
     "agents nobody",
     "resume nobody",
+    "adopt nobody",
+    "checkpoint ls exited00",
+    "checkpoint show exited00",
+    "checkpoint exited00",
     "hook nobody Stop",
     "prompt nobody hello",
     "prompt exited00 hello",
     "why --at -1s declared",
     "why --at soon declared",
+    "notify",
+    "notify nobody",
     "doctor",
     "doctor --fix",
     "version",
@@ -152,7 +138,7 @@ fn what_every_command_prints_is_what_its_schema_says() {
         .scenes
         .iter()
         .flat_map(|(_, scene)| ["inspect", "why"].map(|verb| format!("{verb} {}", scene.id())));
-    let mut schemas = Schemas::new(&stage);
+    let mut schemas = Schemas { stage: &stage, of: BTreeMap::new() };
     // The tour prints no more than claims, and has a test of its own.
     let mut checked = BTreeSet::from(["demo".to_owned()]);
     for asked in each.chain(ASKED.iter().map(ToString::to_string)) {
@@ -174,6 +160,27 @@ fn what_every_command_prints_is_what_its_schema_says() {
     }
     let unchecked: Vec<String> = verbs(&stage).into_iter().filter(|verb| !checked.contains(verb)).collect();
     assert!(unchecked.is_empty(), "add what {unchecked:?} prints to what is asked");
+}
+
+#[test]
+fn what_a_command_says_that_failed_in_its_middle_is_what_its_schema_says() {
+    let stage = Stage::new();
+    let mut schemas = Schemas { stage: &stage, of: BTreeMap::new() };
+    let id = stage.text(&["run", "-d", "--", "bash", "--norc"]).trim_end().to_owned();
+    let slow = stage.abide.run(&["exec", "--json", "--timeout", "100ms", &id, "--", "echo a; read x"]);
+    schemas.check(Some("exec"), &slow.json());
+    assert_eq!(slow.json()["data"]["output"], "a\n", "{slow:?}");
+    let steps = ["mark one", "wait --text never --timeout 1h"];
+    let mut batch = Running::start(
+        stage.abide.command(&[&["batch", "--json", &id], &steps[..]].concat()).stderr(Stdio::null()),
+    );
+    until("the first step is done", || stage.text(&["marks", "--json", &id]).contains("\"one\""));
+    batch.signal(Signal::TERM);
+    let answer: Value = serde_json::from_str(&batch.line()).expect("one whole object");
+    schemas.check(Some("batch"), &answer);
+    assert_eq!(answer["data"]["steps"][1]["words"][0], "wait", "{answer}");
+    assert_eq!(batch.reap(), Ending::Exited(143));
+    let _ = stage.abide.run(&["rm", "--force", &id]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Sealing, by the real binary: once, whoever tries at the same time or dies in the middle of it.
 
 use abide_core::evidence::How;
+use abide_core::moment::Moment;
+use abide_sys::clock;
 use abide_sys::lock::Holder;
 use abide_testkit::deadline::until;
-use abide_testkit::scene::{Scene, dead};
+use abide_testkit::scene::{Scene, before_reboot, dead, identity, idle};
+use abide_testkit::trace::calls;
 use abide_testkit::{Ran, Running};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -11,7 +14,7 @@ use serde_json::Value;
 use crate::common::{Stage, served};
 
 const SESSIONS: usize = 100;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 const SEALERS: usize = 4;
 
 fn lost(stage: &Stage, round: usize) -> Vec<Scene> {
@@ -66,6 +69,36 @@ fn a_killed_sealer_leaves_nothing_that_counts_twice() {
     assert!(scenes.iter().all(|scene| seals(scene) == 1));
 }
 
+// TRUTH 24
+#[test]
+fn a_sealer_that_is_killed_between_any_two_steps_leaves_a_session_that_is_sealed_once() {
+    let killed: Vec<usize> = std::thread::scope(|scope| {
+        let steps = ["write", "fdatasync"].map(|call| scope.spawn(|| killed_sealers(call)));
+        steps.into_iter().map(|step| step.join().expect("it ran")).collect()
+    });
+    assert!(killed.iter().all(|killed| *killed > 0), "nobody was killed at one of them: {killed:?}");
+}
+
+/// Kills a sealer at its first such call, another one at its second, and so on; how many there were.
+fn killed_sealers(call: &str) -> usize {
+    let is_killed = |when: &usize| {
+        let stage = Stage::in_memory();
+        let scene = stage.over("lost0000");
+        let kill = format!("inject={call}:signal=KILL:when={when}");
+        let command = stage.abide.command(&["doctor", "--fix"]);
+        let log = stage.home.around().join("calls");
+        let (ran, _) = calls(&command, &["-e", &format!("trace={call}"), "-e", &kill], &log);
+        let session = stage.inspect("lost0000");
+        assert_eq!((&session["status"], &session["wait_code"]), (&"lost".into(), &125.into()), "{session}");
+        let (before, sealed) = (scene.bytes(), seals(&scene));
+        let fix = stage.abide.run(&["doctor", "--fix", "--json"]);
+        assert_eq!((mended(&fix), seals(&scene)), (1 - sealed, 1), "{call} {when}: {ran:?}");
+        assert!(sealed == 0 || scene.bytes() == before, "{call} {when}: the bytes changed");
+        ran.code().is_none()
+    };
+    (1..).take_while(is_killed).count()
+}
+
 #[test]
 fn sealing_keeps_the_verdict_and_tells_who_closed_it() {
     let stage = Stage::new();
@@ -84,18 +117,48 @@ fn sealing_keeps_the_verdict_and_tells_who_closed_it() {
     assert_eq!((&session["outcome"]["observed_by"], &session["exit_code"]), (&"sealed".into(), &Value::Null));
 }
 
+/// Row 54.
+#[test]
+fn an_old_turn_is_working_while_its_owner_lives_stuck_where_that_cannot_be_told_and_never_sealed() {
+    let stage = Stage::new();
+    let living = idle();
+    let process = identity(&living);
+    let mut unseen = process;
+    unseen.pid_ns.ino += 1;
+    let at = clock::now().wall - 3 * 3_600_000;
+    let scenes = [("working0", process), ("stuck000", unseen)].map(|(id, owner)| {
+        // Told on another boot, so that the hours are those of the wall.
+        let scene = stage.scene(id).at(Moment { wall: at, boot: 0 }).on_boot_of(&before_reboot(&process));
+        served(scene, &process).turn_opened(Some(owner))
+    });
+    let before = scenes.each_ref().map(Scene::bytes);
+    let [working, stuck] = ["working0", "stuck000"].map(|id| stage.inspect(id));
+    assert_eq!((&working["turn"], &working["stuck_since"]), (&"working".into(), &Value::Null));
+    assert_eq!((&stuck["turn"], &stuck["status"]), (&"unknown".into(), &"running".into()));
+    assert!(stuck["stuck_since"].is_string(), "{stuck}");
+    let listed = stage.text(&["ls"]);
+    let line = |id: &str| listed.lines().find(|line| line.starts_with(id)).expect("it is listed");
+    assert!(line("stuck000").contains("running, stuck") && !line("working0").contains("stuck"), "{listed}");
+    let fixed = stage.abide.run(&["doctor", "--fix", "--json"]);
+    assert!(!fixed.stdout.contains("\"seal\"") && !fixed.stdout.contains("mended"), "{fixed:?}");
+    assert_eq!(scenes.each_ref().map(Scene::bytes), before);
+}
+
 #[test]
 fn a_removal_that_did_not_end_is_told_and_ended() {
     let stage = Stage::new();
     let half = stage.over("half0000").ended(How::Exited { code: 0 }).removing();
     let busy = stage.over("busy0000").ended(How::Exited { code: 0 }).removing().held(Holder::Sealer);
-    assert!(stage.text(&["doctor"]).contains("! removal: the removal of session half0000 began"));
+    assert!(stage.text(&["doctor"]).contains("! removal: session half0000 is to go: its removal began"));
     let again = stage.over("again000").ended(How::Exited { code: 0 }).removing();
     assert_eq!(stage.text(&["rm", "again000"]), "again000\n");
     let refused = stage.abide.run(&["rm", "busy0000"]);
     assert!(refused.stderr.contains("another removes it; if it stays, `abide rm busy0000`"), "{refused:?}");
     let mended = stage.text(&["doctor", "--fix"]);
-    assert!(mended.contains("+ removal: session half0000 removed to its end"), "{mended}");
+    assert!(
+        mended.contains("+ removal: session half0000 removed: its removal began and did not end"),
+        "{mended}"
+    );
     assert!(mended.contains("session busy0000 is being removed by another"), "{mended}");
     assert!(!half.dir().exists() && !again.dir().exists() && busy.dir().exists());
 }

@@ -120,8 +120,7 @@ impl Adapter for Claude {
     }
 
     fn launch(&self, argv: &[String], conversation: &str) -> Option<Vec<String>> {
-        let taken = ["--session-id", "--resume", "-r", "--continue", "-c", "--from-pr"];
-        let named = argv.iter().any(|word| taken.iter().any(|option| word.split('=').next() == Some(option)));
+        let named = argv.iter().any(|word| TAKEN.iter().any(|option| word.split('=').next() == Some(option)));
         let plain =
             argv.get(1).is_none_or(|word| word.starts_with('-') || word.contains(char::is_whitespace));
         (!named && plain).then(|| {
@@ -142,6 +141,25 @@ impl Adapter for Claude {
         INTERRUPT
     }
 }
+
+/// With these it goes on with a conversation, begins one elsewhere, or none.
+const TAKEN: [&str; 15] = [
+    "--session-id",
+    "--resume",
+    "-r",
+    "--continue",
+    "-c",
+    "--from-pr",
+    "--fork-session",
+    "--no-session-persistence",
+    "--teleport",
+    "--remote",
+    "--bg",
+    "--background",
+    "--tmux",
+    "--version",
+    "--help",
+];
 
 /// Its options that take a value, and those that must not be given again.
 const OPTIONS: crate::adapter::Options = crate::adapter::Options {

@@ -54,14 +54,18 @@ impl Family {
         written: impl Iterator<Item = (i64, String)>,
         transcript: impl Fn(&str) -> Option<PathBuf>,
     ) -> Option<Held> {
-        let named = Self::named_in(running.argv).map(|id| (id, By::Argument));
-        let (conversation, by) = named.or_else(|| {
-            let mut since: Vec<String> =
-                written.take_while(|(at, _)| *at >= running.started_ms).map(|(_, id)| id).collect();
-            since.sort();
-            since.dedup();
-            since.pop().filter(|_| since.is_empty()).map(|only| (only, By::Newest))
-        })?;
+        let mut since: Vec<String> = Vec::new();
+        for (_, id) in written.take_while(|(at, _)| *at >= running.started_ms) {
+            if !since.contains(&id) {
+                since.push(id);
+            }
+        }
+        let (conversation, by) = match Self::named_in(running.argv) {
+            // It may have left that one for another, which no command line tells.
+            Some(named) if since.first().is_some_and(|latest| *latest != named) => (named, By::Overtaken),
+            Some(named) => (named, By::Argument),
+            None => (since.pop().filter(|_| since.is_empty())?, By::Newest),
+        };
         let transcript = transcript(&conversation);
         Some(Held { conversation, transcript, by })
     }

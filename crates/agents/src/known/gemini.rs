@@ -138,6 +138,11 @@ impl Adapter for Gemini {
         (has("? for shortcuts") && has("Type your message")).then_some(Level::SETTLED)
     }
 
+    /// It paints its input first and its banner last, and loses the keys that are pressed between the two.
+    fn takes_input(&self, lines: &[String]) -> bool {
+        self.screen(lines).is_some() && lines.iter().any(|line| line.contains("Gemini CLI v"))
+    }
+
     fn launch(&self, argv: &[String], conversation: &str) -> Option<Vec<String>> {
         FAMILY.launch(argv, conversation)
     }
@@ -251,6 +256,11 @@ mod tests {
         let screen = |text: &str| Gemini.screen(&text.lines().map(str::to_owned).collect::<Vec<_>>());
         let idle = "✦ fake-reply: ok\n\n   ? for shortcuts\n───\n Shift+Tab to accept edits\n▄▄▄\n >   Type your message or @path/to/file\n▀▀▀\n workspace (/directory)     sandbox     /model\n /home/me/work    no sandbox    gemini-2.5-flash\n\n\n";
         assert_eq!(screen(idle), Some(Level::SETTLED));
+        let takes = |text: &str| Gemini.takes_input(&text.lines().map(str::to_owned).collect::<Vec<_>>());
+        assert!(
+            !takes(idle) && takes(&format!(" ▝▜▄     Gemini CLI v0.61.0\n{idle}")),
+            "the banner comes last"
+        );
         let working = idle.replace("   ? for", " ⠴ Thinking... (esc to cancel, 0s)     ? for");
         assert_eq!(screen(&working), Some(Level::WORKING));
         let approval = "│ ? Shell  sleep 66       │\n│ Allow execution of [Shell]?      │\n│                │\n│ ● 1. Allow once     │\n│   2. Allow for this session     │\n│   3. No, suggest changes (esc)        │\n╰───╯\n";

@@ -2,7 +2,7 @@
 
 use abide_agents::How;
 
-use crate::{grows_alike, story};
+use crate::{adapter, grows_alike, story, words};
 
 const APPROVED: &str = "claude-2.1.197/approved.jsonl";
 const KILLED: &str = "claude-2.1.197/killed.jsonl";
@@ -40,5 +40,21 @@ fn what_a_resume_left_behind_is_not_waited_for() {
 fn a_growing_transcript_is_told_as_a_whole_one() {
     for path in [APPROVED, KILLED, RESUMED] {
         grows_alike("claude", path, 97);
+    }
+}
+
+#[test]
+fn it_is_told_which_conversation_to_begin_unless_it_was_told_another_or_begins_none() {
+    let launch = |line: &str| adapter("claude").launch(&words(line), "ID").map(|argv| argv.join(" "));
+    assert_eq!(launch("claude").as_deref(), Some("claude --session-id ID"));
+    assert_eq!(launch("/x/claude -p hello").as_deref(), Some("/x/claude --session-id ID -p hello"));
+    for line in [
+        "claude --resume x",
+        "claude -c",
+        "claude --session-id=x",
+        "claude -p hello --no-session-persistence",
+        "claude mcp",
+    ] {
+        assert_eq!(launch(line), None, "{line}");
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use abide_agents::Reader;
+use abide_agents::{Reader, copy_database};
 use abide_testkit::deadline::Deadline;
 use abide_testkit::scratch::ScratchDir;
 use rusqlite::Connection;
@@ -178,4 +178,81 @@ fn a_database_that_is_written_all_the_time_is_read_whole() {
         names.retain(|name| !["a #1 %?&.db", "a #1 %?&.db-wal", "a #1 %?&.db-shm"].contains(&name.as_str()));
         assert_eq!(names, [""; 0]);
     }
+}
+
+/// How many turns a copy tells; it has no log beside it.
+fn copied(path: &Path, copy: &Path) -> u64 {
+    std::fs::File::create(copy).expect("a file of ours");
+    copy_database(path, copy).expect("copied");
+    let whole =
+        Connection::open_with_flags(copy, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).expect("a database");
+    let checked: String = whole.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("checked");
+    assert_eq!(checked, "ok");
+    drop(whole);
+    let mut reader = adapter("opencode").reader(copy, CONVERSATION);
+    reader.read_on().expect("read");
+    let story = reader.story();
+    assert_eq!((story.prompts, story.unanswered.len(), story.unreadable), (story.turns, 0, 0));
+    story.turns
+}
+
+#[test]
+fn a_copy_leaves_database_log_and_index_as_they_are() {
+    if let Some(connection) = for_another() {
+        return writes_once_and_stays(&connection);
+    }
+    let ((scratch, path), ours) = (scratch(), ScratchDir::new());
+    let before = files(scratch.path());
+    assert_eq!(copied(&path, &ours.join("1")), 4);
+    assert_eq!(files(scratch.path()), before);
+    let other = Other::start("database::a_copy_leaves_database_log_and_index_as_they_are", &path);
+    let before = files(scratch.path());
+    assert_eq!(
+        (before.len(), copied(&path, &ours.join("2"))),
+        (3, 9),
+        "what is only in the log is copied too"
+    );
+    assert_eq!(files(scratch.path()), before);
+    drop(other);
+    assert_eq!(copied(&path, &ours.join("3")), 9, "who had it open was killed");
+    assert_eq!(files(scratch.path()), before);
+    assert_eq!(
+        std::fs::read(ours.join("2")).expect("a copy"),
+        std::fs::read(ours.join("3")).expect("a copy")
+    );
+}
+
+#[test]
+fn a_database_that_is_written_all_the_time_is_copied_whole() {
+    if let Some(connection) = for_another() {
+        return writes_on(connection);
+    }
+    let ((_scratch, path), ours) = (scratch(), ScratchDir::new());
+    let _other = Other::start("database::a_database_that_is_written_all_the_time_is_copied_whole", &path);
+    let deadline = Deadline::start();
+    let mut turns = 0;
+    while turns < TURNS {
+        assert!(!deadline.is_over(), "{turns} turns");
+        let copy = ours.join("copy");
+        std::fs::File::create(&copy).expect("a file of ours");
+        match copy_database(&path, &copy) {
+            Ok(()) => {
+                let now = copied(&copy, &ours.join("again"));
+                assert!(now >= turns, "{now} after {turns}");
+                turns = now;
+            }
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "{error}"),
+        }
+    }
+}
+
+#[test]
+fn what_a_writer_left_half_done_is_not_copied() {
+    let ((_scratch, path), ours) = (scratch(), ScratchDir::new());
+    let journal = path.with_file_name("a #1 %?&.db-journal");
+    std::fs::File::create(ours.join("copy")).expect("a file of ours");
+    let journal = std::fs::File::create(journal).and_then(|mut file| file.write_all(&[0xd9, 0xd5]));
+    journal.expect("written");
+    let refused = copy_database(&path, &ours.join("copy")).expect_err("it is half done");
+    assert_eq!(refused.kind(), std::io::ErrorKind::WouldBlock);
 }

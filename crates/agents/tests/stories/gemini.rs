@@ -131,6 +131,12 @@ fn a_conversation_is_found_by_its_name_and_by_being_the_only_one() {
     let other = fixture(KILLED);
     std::fs::copy(other, whole.with_file_name("session-2026-11-17T00-37-22222222.jsonl")).expect("a copy");
     assert_eq!(held(0, &named[..1]), None);
+    // Behind `/clear` it is at another one than it was told, and nothing but what is written tells of it.
+    let file = std::fs::File::options().write(true).open(&whole).expect("a file");
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1);
+    file.set_modified(long_ago).expect("its own file");
+    assert_eq!(held(0, &named), Some((ID.to_owned(), By::Overtaken)));
+    assert_eq!(held(2_000, &named[..1]).map(|(_, by)| by), Some(By::Newest));
     let elsewhere = Place { cwd: "/else".into(), ..place.clone() };
     assert_eq!(gemini.transcript(&elsewhere, ID), Some(whole));
     assert_eq!(gemini.latest(&elsewhere), None);

@@ -2,8 +2,8 @@
 
 use super::frame::{Damage, Flaw, Found, Scanner};
 use super::{
-    Adopted, Attention, Body, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How, ImageChanged,
-    Launched, Sealed, Started, StopAsked, Summary, TurnOpened, Wants, Witness,
+    Adopted, Attention, Body, Checkpointed, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How,
+    ImageChanged, Launched, Sealed, Started, StopAsked, Summary, TurnOpened, Wants, Watched, Witness,
 };
 use crate::moment::Moment;
 
@@ -42,6 +42,10 @@ pub struct Beginning {
 pub struct Helpers {
     pub guarded: Option<Told<Guarded>>,
     pub hosted: Option<Told<Hosted>>,
+    /// Who follows a program that neither of them serves.
+    pub watched: Option<Told<Watched>>,
+    /// The latest signal that one of them heard and went on after, or was replaced.
+    pub heard: Option<Told<i32>>,
 }
 
 /// What ended it: the first of each, unless a later one observed what the first could not.
@@ -66,6 +70,20 @@ pub struct Work {
     pub closed_at: Option<Moment>,
     pub attention: Option<Told<Attention>>,
     pub summary: Option<Told<Box<Summary>>>,
+    /// What was saved, a file each, in the order in which they were first saved.
+    pub saved: Vec<Saved>,
+    /// The highest number that a copy has.
+    pub copies: u64,
+}
+
+/// One file that was saved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Saved {
+    pub latest: Told<Checkpointed>,
+    /// Somebody asked for it by its name.
+    pub named: bool,
+    /// The numbers of its copies and how long each was at last, the oldest first.
+    pub copies: Vec<(u64, u64)>,
 }
 
 /// What can be said of the record itself.
@@ -86,6 +104,10 @@ pub struct Record {
 
 const DAMAGE_KEPT: usize = 16;
 const WITNESSES_KEPT: usize = 256;
+/// So many files are told apart; of more, the one that was saved longest ago is forgotten.
+pub const SAVED_KEPT: usize = 64;
+/// So many copies of each are told apart.
+const COPIES_KEPT: usize = 64;
 
 impl Evidence {
     /// Reads a whole log at once.
@@ -202,6 +224,7 @@ impl Evidence {
             Body::ImageChanged(body) => latest!(self.beginning.image, body),
             Body::Guarded(body) => latest!(self.helpers.guarded, body),
             Body::Hosted(body) => latest!(self.helpers.hosted, body),
+            Body::Watched(body) => latest!(self.helpers.watched, body),
             Body::StopAsked(body) => first!(self.closing.stop_asked, body),
             // A recorded end is final; only whoever observed how it ended outranks those who could not.
             Body::ExecFailed(_) | Body::Ended(_) if self.closing.is_observed() => {}
@@ -230,12 +253,38 @@ impl Evidence {
             Body::Summary(body) => latest!(self.work.summary, body),
             Body::Cut(body) => latest!(self.record.cut, body),
             Body::Drained(body) => self.record.drained = Some(body.bytes),
-            Body::Signalled(_)
-            | Body::Marked(_)
-            | Body::Checkpointed(_)
-            | Body::Noted(_)
-            | Body::Other { .. } => {}
+            Body::Checkpointed(body) => self.work.save(Told { witness, at, order, body }),
+            Body::Noted(body) => {
+                if let Some(signal) = body.heard {
+                    latest!(self.helpers.heard, signal);
+                }
+            }
+            Body::Signalled(_) | Body::Marked(_) | Body::Notified(_) | Body::Other { .. } => {}
         }
+    }
+}
+
+impl Work {
+    fn save(&mut self, told: Told<Checkpointed>) {
+        let copy = told.body.copy().unwrap_or(0);
+        self.copies = self.copies.max(copy);
+        let now = (copy, told.body.size);
+        if let Some(known) = self.saved.iter_mut().find(|known| known.latest.body.file == told.body.file) {
+            known.named |= told.body.named;
+            known.latest = told;
+            match known.copies.last_mut().filter(|(number, _)| *number == copy) {
+                Some(last) => *last = now,
+                None => known.copies.push(now),
+            }
+            known.copies.drain(..known.copies.len().saturating_sub(COPIES_KEPT));
+            return;
+        }
+        if self.saved.len() == SAVED_KEPT {
+            let oldest = self.saved.iter().enumerate().min_by_key(|(_, known)| known.latest.order);
+            let oldest = oldest.map_or(0, |(at, _)| at);
+            self.saved.remove(oldest);
+        }
+        self.saved.push(Saved { named: told.body.named, latest: told, copies: vec![now] });
     }
 }
 
@@ -264,8 +313,8 @@ impl super::Role {
     /// A client or a sealer can write long after the session is over.
     const fn gives_sign_of_life(self) -> bool {
         match self {
-            Self::Guard | Self::Host | Self::Hook | Self::Adapter => true,
-            Self::Client | Self::Sealer | Self::Other => false,
+            Self::Guard | Self::Host | Self::Hook | Self::Adapter | Self::Watcher => true,
+            Self::Client | Self::Sealer | Self::Courier | Self::Other => false,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::number::{Errno, Signal};
 use super::{
-    Adopted, Attention, Body, Checkpointed, Cut, Declared, Drained, ExecFailed, Guarded, Hosted,
-    ImageChanged, Launched, Marked, Signalled, Started, StopAsked, Summary, TurnClosed, TurnOpened, Wants,
+    Adopted, Attention, Body, Cut, Declared, Drained, ExecFailed, Guarded, Hosted, ImageChanged, Launched,
+    Marked, Notified, Signalled, Started, StopAsked, Summary, TurnClosed, TurnOpened, Wants, Watched,
 };
 
 impl Body {
@@ -28,8 +28,10 @@ impl Body {
             Self::Marked(body) => body.says(),
             Self::Checkpointed(body) => body.says(),
             Self::Adopted(body) => body.says(),
+            Self::Watched(body) => body.says(),
             Self::ImageChanged(body) => body.says(),
             Self::Noted(body) => body.text.clone(),
+            Self::Notified(body) => body.says(),
             Self::Summary(body) => body.says(),
             Self::Sealed(body) => body.says(),
             Self::Removing(body) => format!("removal began {}", body.text),
@@ -52,6 +54,25 @@ impl Adopted {
     #[must_use]
     pub fn says(&self) -> String {
         format!("adopted process {}", self.program.pid)
+    }
+}
+
+impl Watched {
+    #[must_use]
+    pub fn says(&self) -> String {
+        format!("watcher {} follows the program", self.watcher.pid)
+    }
+}
+
+impl Notified {
+    #[must_use]
+    pub fn says(&self) -> String {
+        let Self { key, to, delivered, detail } = self;
+        match (delivered, detail) {
+            (true, _) => format!("the {to} was told of {key}"),
+            (false, Some(why)) => format!("the {to} could not be told of {key}: {why}"),
+            (false, None) => format!("the {to} could not be told of {key}"),
+        }
     }
 }
 
@@ -186,12 +207,5 @@ impl Marked {
     #[must_use]
     pub fn says(&self) -> String {
         format!("mark {} at byte {} of output", self.name, self.offset)
-    }
-}
-
-impl Checkpointed {
-    #[must_use]
-    pub fn says(&self) -> String {
-        format!("saved to {}", self.path)
     }
 }

@@ -58,8 +58,12 @@ pub enum Unpressable {
     NoSequence,
     /// The program does not listen to the mouse.
     NoMouse,
-    /// That place is not on the screen, or cannot be told in the encoding that the program asked for.
+    /// The program asked for pixels, and nobody knows how many a cell has.
+    InPixels,
+    /// That place is not on the screen.
     OffScreen,
+    /// That place has no number in the encoding that the program asked for.
+    TooFar,
 }
 
 impl Unpressable {
@@ -69,7 +73,11 @@ impl Unpressable {
             Self::Unknown => "there is no such key",
             Self::NoSequence => "a terminal has nothing to send for it unless the program asks for such keys",
             Self::NoMouse => "the program does not listen to the mouse",
+            Self::InPixels => {
+                "the program wants the place of the mouse in pixels, and here are only rows and columns"
+            }
             Self::OffScreen => "that place is not on the screen",
+            Self::TooFar => "the program asked for the mouse in an encoding that does not reach that place",
         }
     }
 }
@@ -169,11 +177,14 @@ pub fn text(text: &str, modes: &InputModes) -> Vec<u8> {
     sent
 }
 
+/// The brackets around what is pasted.
+const BEGIN: &[u8] = b"\x1b[200~";
+const END: &[u8] = b"\x1b[201~";
+
 /// What pasted text is sent as: lines end as with the Enter key, and all of it is in brackets if the program asked for
 /// them, never so that it ends them itself.
 #[must_use]
 pub fn paste(text: &[u8], modes: &InputModes) -> Vec<u8> {
-    const END: &[u8] = b"\x1b[201~";
     let mut inside: Vec<u8> = Vec::with_capacity(text.len());
     for (at, byte) in text.iter().enumerate() {
         match byte {
@@ -189,7 +200,19 @@ pub fn paste(text: &[u8], modes: &InputModes) -> Vec<u8> {
     if !modes.bracketed_paste {
         return inside;
     }
-    [b"\x1b[200~", inside.as_slice(), END].concat()
+    [BEGIN, inside.as_slice(), END].concat()
+}
+
+/// What has to be sent where only so many bytes of something were: what ends the brackets of a paste that was broken off.
+#[must_use]
+pub fn closing(sent: &[u8], of: &[u8]) -> Vec<u8> {
+    let pasted = of.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
+    if pasted.is_none() || sent.is_empty() || sent.len() >= of.len() {
+        return Vec::new();
+    }
+    let begin = BEGIN.get(sent.len()..).unwrap_or_default();
+    let ended = sent.len().saturating_sub(of.len() - END.len());
+    [begin, &END[ended..]].concat()
 }
 
 /// What is held down, and what is left of the name.
@@ -249,6 +272,7 @@ fn plain(key: Key, held: Held, modes: &InputModes) -> Result<String, Unpressable
     Ok(match key {
         Key::Char(ch) => return character(ch, held, modes),
         Key::Enter if (held.ctrl || held.shift) && modes.modify_other_keys > 0 => other(13, held),
+        Key::Enter if held.alt && modes.modify_other_keys > 1 => other(13, held),
         Key::Enter => format!("{alt}\r{}", if modes.new_line { "\n" } else { "" }),
         Key::Tab if held.ctrl && modes.modify_other_keys > 0 => other(9, held),
         Key::Tab if held.shift => format!("{alt}\u{1b}[Z"),
@@ -265,6 +289,9 @@ fn plain(key: Key, held: Held, modes: &InputModes) -> Result<String, Unpressable
 fn character(ch: char, held: Held, modes: &InputModes) -> Result<String, Unpressable> {
     let ch = if held.shift { ch.to_uppercase().next().unwrap_or(ch) } else { ch };
     let alt = if held.alt { "\u{1b}" } else { "" };
+    if !held.ctrl && held.alt && modes.modify_other_keys > 1 {
+        return Ok(other(u32::from(ch), held));
+    }
     if !held.ctrl {
         return Ok(format!("{alt}{ch}"));
     }
@@ -293,6 +320,7 @@ fn other(code: u32, held: Held) -> String {
 
 /// As the kitty keyboard protocol has it.
 fn kitty(key: Key, held: Held, flags: u8) -> String {
+    const ALTERNATES: u8 = 4;
     const TEXT: u8 = 16;
     let all = flags & ALL_KEYS != 0;
     let code = |code: u32| match held.any() {
@@ -309,10 +337,13 @@ fn kitty(key: Key, held: Held, flags: u8) -> String {
             let text = flags & TEXT != 0 && all && !held.ctrl && !held.alt;
             let number = if shifted.any() { shifted.number().to_string() } else { String::new() };
             let shown = if shifted.shift { ch.to_uppercase().next().unwrap_or(ch) } else { ch };
+            let with_shift = flags & ALTERNATES != 0 && shown != own;
+            let alternate = if with_shift { format!(":{}", u32::from(shown)) } else { String::new() };
+            let key = format!("{ESC}[{}{alternate}", u32::from(own));
             match (text, number.is_empty()) {
-                (true, _) => format!("{ESC}[{};{number};{}u", u32::from(own), u32::from(shown)),
-                (false, true) => format!("{ESC}[{}u", u32::from(own)),
-                (false, false) => format!("{ESC}[{};{number}u", u32::from(own)),
+                (true, _) => format!("{key};{number};{}u", u32::from(shown)),
+                (false, true) => format!("{key}u"),
+                (false, false) => format!("{key};{number}u"),
             }
         }
         Key::Enter if !all && !held.any() => "\r".to_owned(),
@@ -380,6 +411,8 @@ fn mouse(
             false => Err(Unpressable::NoMouse),
         };
     }
+    // The oldest way to tell a click knows nothing of keys.
+    let held = if modes.mouse == Mouse::Press { Held::default() } else { held };
     let code = code + 4 * u32::from(held.shift) + 8 * u32::from(held.alt) + 16 * u32::from(held.ctrl);
     let releases = !wheel && modes.mouse != Mouse::Press;
     let (x, y) = (u32::from(col) + 1, u32::from(row) + 1);
@@ -404,15 +437,14 @@ fn report(
         MouseEncoding::Sgr => format!("{ESC}[<{code};{x};{y}{}", if down { 'M' } else { 'm' }).into_bytes(),
         MouseEncoding::Urxvt => format!("{ESC}[{};{x};{y}M", plain + 32).into_bytes(),
         MouseEncoding::Utf8 => {
-            let character = |number: u32| char::from_u32(number + 32).ok_or(Unpressable::OffScreen);
+            let character = |number: u32| char::from_u32(number + 32).ok_or(Unpressable::TooFar);
             format!("{ESC}[M{}{}{}", character(plain)?, character(x)?, character(y)?).into_bytes()
         }
         MouseEncoding::Bytes => {
-            let byte = |number: u32| u8::try_from(number + 32).map_err(|_| Unpressable::OffScreen);
+            let byte = |number: u32| u8::try_from(number + 32).map_err(|_| Unpressable::TooFar);
             vec![0x1b, b'[', b'M', byte(plain)?, byte(x)?, byte(y)?]
         }
-        // Nobody knows how large a cell is here.
-        MouseEncoding::SgrPixels => return Err(Unpressable::NoMouse),
+        MouseEncoding::SgrPixels => return Err(Unpressable::InPixels),
     })
 }
 
@@ -488,7 +520,18 @@ mod tests {
         );
         check(
             &InputModes { modify_other_keys: 2, ..modes() },
-            &[("Ctrl-i", "\\x1b[27;5;105~"), ("Ctrl-1", "\\x1b[27;5;49~"), ("Ctrl-Enter", "\\x1b[27;5;13~")],
+            &[
+                ("Ctrl-i", "\\x1b[27;5;105~"),
+                ("Ctrl-1", "\\x1b[27;5;49~"),
+                ("Ctrl-Enter", "\\x1b[27;5;13~"),
+                ("Alt-x", "\\x1b[27;3;120~"),
+                ("Alt-Enter", "\\x1b[27;3;13~"),
+                ("A", "A"),
+            ],
+        );
+        check(
+            &InputModes { modify_other_keys: 1, ..modes() },
+            &[("Alt-x", "\\x1bx"), ("Ctrl-a", "\\x01"), ("Shift-Enter", "\\x1b[27;2;13~")],
         );
         check(
             &InputModes { key_flags: 1, ..modes() },
@@ -512,6 +555,10 @@ mod tests {
                 ("Ctrl-a", "\\x1b[97;5u"),
             ],
         );
+        check(
+            &InputModes { key_flags: 1 | 2 | 4, ..modes() },
+            &[("A", "A"), ("Ctrl-Shift-a", "\\x1b[97:65;6u"), ("Ctrl-a", "\\x1b[97;5u")],
+        );
     }
 
     #[test]
@@ -527,7 +574,11 @@ mod tests {
                 ("click:50,0", "OffScreen"),
             ],
         );
-        check(&listening, &[("click:0,0", "\\x1b[M !!\\x1b[M#!!"), ("click:0,250", "OffScreen")]);
+        check(&listening, &[("click:0,0", "\\x1b[M !!\\x1b[M#!!"), ("click:0,250", "TooFar")]);
+        let oldest = InputModes { mouse: Mouse::Press, ..listening };
+        check(&oldest, &[("ctrl-click:0,0", "\\x1b[M !!")]);
+        let pixels = InputModes { mouse_encoding: MouseEncoding::SgrPixels, ..listening };
+        check(&pixels, &[("click:0,0", "InPixels"), ("click:50,0", "OffScreen")]);
         let scrolling = InputModes { alternate_scroll: true, ..modes() };
         check(&scrolling, &[("wheel-down:0,0", "\\x1b[B\\x1b[B\\x1b[B"), ("click:0,0", "NoMouse")]);
     }
@@ -537,5 +588,18 @@ mod tests {
         assert_eq!(paste(b"a\nb\r\nc", &modes()), b"a\rb\rc", "a new line is the Enter key");
         let bracketed = InputModes { bracketed_paste: true, ..modes() };
         assert_eq!(paste(b"x\x1b[20\x1b[201~1~y", &bracketed), b"\x1b[200~xy\x1b[201~");
+    }
+
+    #[test]
+    fn a_paste_that_is_broken_off_anywhere_still_ends() {
+        let whole = b"\x1b[200~text\x1b[201~";
+        assert_eq!(closing(b"", whole), b"", "nothing has begun");
+        for sent in 1..whole.len() {
+            let shown = [&whole[..sent], &closing(&whole[..sent], whole)].concat();
+            let text = sent.clamp(6, whole.len() - 6);
+            assert_eq!(shown, [&whole[..text], b"\x1b[201~"].concat(), "after {sent} bytes");
+        }
+        assert_eq!(closing(whole, whole), b"");
+        assert_eq!(closing(b"te", b"text"), b"", "there are no brackets");
     }
 }

@@ -33,6 +33,9 @@ pub enum Prompt {
     Waits,
     /// It may do so soon.
     Busy,
+    /// It reads whole lines from its terminal, where it would edit them itself: for its own `read`, or because its line
+    /// editor is off.
+    Unedited,
 }
 
 /// How a shell in front waits.
@@ -113,15 +116,6 @@ impl Shell {
         }
     }
 
-    /// Whether it edits lines itself: then its terminal gives it single keys while it waits, and only then.
-    #[must_use]
-    pub const fn edits_lines(self) -> bool {
-        match self {
-            Self::Bash | Self::Zsh | Self::Fish => true,
-            Self::Dash => false,
-        }
-    }
-
     /// Whether it waits for a line, if it is the one in front: by its terminal, which gives it whole lines or single keys,
     /// and by how it sleeps. What its own `read` waits for is no line where that can be told.
     #[must_use]
@@ -130,16 +124,21 @@ impl Shell {
             let known = ["wait_woken", "n_tty_read", "poll", "select", "tty_read"];
             place.is_empty() || known.iter().any(|known| place.contains(known))
         });
-        let lines = waiting.whole_lines != self.edits_lines();
-        let own = match self {
+        if !reads {
+            return Prompt::Busy;
+        }
+        let own = match (self, waiting.whole_lines) {
             // Their editors tell Enter from a line feed, `read -n` does not.
-            Self::Bash | Self::Fish => !waiting.takes_returns,
+            (Self::Bash | Self::Fish, false) => !waiting.takes_returns,
             // `read` and `vared` keep the signals of children waiting.
-            Self::Zsh => !waiting.holds_signals,
+            (Self::Zsh, false) => !waiting.holds_signals,
             // `read` takes byte by byte.
-            Self::Dash => waiting.wants != Some(1),
+            (Self::Dash, whole) => whole && waiting.wants != Some(1),
+            // Nothing that the kernel tells is the same in every version of them for a `read` and for a line.
+            (Self::Bash | Self::Zsh, true) if waiting.sleeps_in != Some("") => return Prompt::Unedited,
+            (Self::Bash | Self::Zsh | Self::Fish, true) => false,
         };
-        if reads && lines && own { Prompt::Waits } else { Prompt::Busy }
+        if own { Prompt::Waits } else { Prompt::Busy }
     }
 }
 
@@ -195,8 +194,10 @@ mod tests {
         assert_eq!(Shell::Zsh.prompt(Waiting { sleeps_in: Some(""), ..editor }), Prompt::Waits, "not told");
         assert_eq!(Shell::Zsh.prompt(Waiting { takes_returns: true, ..editor }), Prompt::Waits);
         assert_eq!(Shell::Dash.prompt(Waiting { wants: Some(8192), ..lines }), Prompt::Waits);
+        for (shell, wants) in [(Shell::Bash, None), (Shell::Bash, Some(4096)), (Shell::Zsh, Some(1))] {
+            assert_eq!(shell.prompt(Waiting { wants, ..lines }), Prompt::Unedited, "nobody can tell");
+        }
         for (shell, waiting) in [
-            (Shell::Bash, lines),
             (Shell::Bash, Waiting { takes_returns: true, ..editor }),
             (Shell::Zsh, Waiting { holds_signals: true, ..editor }),
             (Shell::Dash, Waiting { wants: Some(1), ..lines }),

@@ -7,23 +7,27 @@ use std::ops::Range;
 
 use crate::screen::Screen;
 
+/// No private key has more lines: where its last one is not seen, it is over.
+const KEY_LINES: u32 = 256;
+
 /// Finds secrets line by line.
 #[derive(Debug, Clone, Default)]
 pub struct Redact {
-    /// Between the first and the last line of a private key.
-    in_key: bool,
+    /// Behind the first line of a private key: how many more may belong to it.
+    in_key: u32,
 }
 
 impl Redact {
     /// Which bytes of the next line are secret.
     pub fn line(&mut self, text: &str) -> Vec<Range<usize>> {
         let begins = text.contains("-----BEGIN ") && text.contains("PRIVATE KEY");
-        if self.in_key {
-            self.in_key = !text.contains("-----END ");
-            let hidden = self.in_key && !text.is_empty();
+        let ends = text.contains("-----END ");
+        if self.in_key > 0 {
+            self.in_key = if ends { 0 } else { self.in_key - 1 };
+            let hidden = !ends && !text.is_empty();
             return hidden.then_some(0..text.len()).into_iter().collect();
         }
-        self.in_key = begins && !text.contains("-----END ");
+        self.in_key = if begins && !ends { KEY_LINES } else { 0 };
         secrets(text)
     }
 }
@@ -31,15 +35,73 @@ impl Redact {
 /// The text with a star for every character of a secret.
 #[must_use]
 pub fn starred(text: &str, secrets: &[Range<usize>]) -> String {
-    let hidden = |at: usize| secrets.iter().any(|secret| secret.contains(&at));
+    let secrets = apart(secrets.to_vec());
+    let mut hidden = within(&secrets);
     text.char_indices().map(|(at, c)| if hidden(at) { '*' } else { c }).collect()
+}
+
+/// Whether a place is secret, asked from first to last: there may be as many places as secrets, and both many.
+fn within(mut secrets: &[Range<usize>]) -> impl FnMut(usize) -> bool {
+    move |at| {
+        while let Some((_, rest)) = secrets.split_first().filter(|(first, _)| first.end <= at) {
+            secrets = rest;
+        }
+        secrets.first().is_some_and(|first| first.contains(&at))
+    }
+}
+
+/// The same places, in order and apart from each other.
+fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let joins = next.start <= last.end;
+        last.end = if joins { last.end.max(next.end) } else { last.end };
+        joins
+    });
+    ranges
 }
 
 /// The screen with its secrets starred, and without the lines above it; none if it shows no secret.
 #[must_use]
 pub fn screen(screen: &Screen) -> Option<Screen> {
-    let mut redact = Redact::default();
-    screen.masked(&mut |line| redact.line(line))
+    let (mut redact, mut begun) = scrolled_away(screen);
+    screen.masked(&mut |line| {
+        // The first line may have begun above the screen.
+        let begun = std::mem::take(&mut begun);
+        let secrets = redact.line(&format!("{begun}{line}")).into_iter();
+        let within = secrets.filter(|secret| secret.end > begun.len());
+        within.map(|secret| secret.start.saturating_sub(begun.len())..secret.end - begun.len()).collect()
+    })
+}
+
+/// What follows where the cursor stands goes on with: what was found in the lines above it, and what its own line shows
+/// before it.
+#[must_use]
+pub fn before_cursor(screen: &Screen) -> (Redact, String) {
+    let live = screen.live();
+    let (mut redact, mut line) =
+        if screen.alternate() { (Redact::default(), String::new()) } else { scrolled_away(screen) };
+    for row in 0..live.cursor().row {
+        line.push_str(&live.row_part(row));
+        if !live.is_wrapped(row) {
+            redact.line(&std::mem::take(&mut line));
+        }
+    }
+    line.push_str(&live.before_cursor());
+    (redact, line)
+}
+
+/// What was found in the lines above the screen, and the beginning of the line that goes on in its first row, if any does.
+#[must_use]
+pub fn scrolled_away(screen: &Screen) -> (Redact, String) {
+    let (mut redact, mut line) = (Redact::default(), String::new());
+    for part in screen.scrollback() {
+        line.push_str(&part.part(screen.size().cols));
+        if !part.is_wrapped() {
+            redact.line(&std::mem::take(&mut line));
+        }
+    }
+    (redact, line)
 }
 
 /// Which bytes of a text that stands by itself are secret, in order and apart from each other.
@@ -47,15 +109,7 @@ pub fn screen(screen: &Screen) -> Option<Screen> {
 pub fn secrets(text: &str) -> Vec<Range<usize>> {
     let mut found = tokens(text);
     found.extend(named(text));
-    found.sort_by_key(|range| range.start);
-    let mut apart: Vec<Range<usize>> = Vec::new();
-    for range in found {
-        match apart.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            Some(_) | None => apart.push(range),
-        }
-    }
-    apart
+    apart(found)
 }
 
 /// Whether an option, a variable or a header of this name holds a secret: `--api-key`, `DB_PASSWORD`, `authToken`.
@@ -174,8 +228,11 @@ fn is_noise(word: &str) -> bool {
 
 /// `scheme://user:` before it and `@` behind it.
 fn is_url_password(before: &str, behind: &str) -> bool {
+    if !behind.starts_with('@') {
+        return false;
+    }
     let user = before.strip_suffix(':').and_then(|url| url.rsplit_once("//"));
-    behind.starts_with('@') && user.is_some_and(|(scheme, user)| scheme.ends_with(':') && !user.contains('/'))
+    user.is_some_and(|(scheme, user)| scheme.ends_with(':') && !user.contains('/'))
 }
 
 /// Values of names that tell: `API_KEY=...`, `password: ...`, `"token": "..."`, `--secret ...`.
@@ -267,6 +324,35 @@ mod tests {
         ] {
             assert_eq!(hidden(text), text);
         }
+    }
+
+    #[test]
+    fn what_is_above_tells_what_a_screen_and_what_follows_it_show() {
+        let mut screen = Screen::new(crate::screen::Size { cols: 10, rows: 3 }, 100);
+        let _ = screen.feed(b"-----BEGIN RSA PRIVATE KEY-----\r\nMIIEowI\r\nBAAKCAQ\r\nEAxyz12\r\nshort");
+        assert_eq!(super::screen(&screen).expect("a key").visible_text(), "*******\n*******\n*****\n");
+        let (mut above, line) = before_cursor(&screen);
+        assert_eq!(line, "short");
+        assert_eq!(starred("shorter", &above.line("shorter")), "*******");
+
+        let mut screen = Screen::new(crate::screen::Size { cols: 10, rows: 3 }, 100);
+        let _ = screen.feed(b"one\r\n$ export TOKEN=abcdefghijklmnopqrstuvwxyz0123456789");
+        assert_eq!(before_cursor(&screen).1, "$ export TOKEN=abcdefghijklmnopqrstuvwxyz0123456789");
+        assert_eq!(super::screen(&screen).expect("a value").visible_text().matches('*').count(), 21);
+        let _ = screen.feed(b"\x1b[?1049h\x1b[2Jvim");
+        assert_eq!(before_cursor(&screen).1.trim_start(), "vim");
+        let mut never_ends = Redact::default();
+        assert!(never_ends.line("-----BEGIN X PRIVATE KEY, as they begin").is_empty());
+        let hidden = (0..300).map(|_| never_ends.line("no key").len()).sum::<usize>();
+        assert_eq!(hidden, KEY_LINES as usize, "what follows so many lines is shown again");
+    }
+
+    #[test]
+    fn a_link_is_looked_at_in_whichever_row_its_text_stands() {
+        let mut screen = Screen::new(crate::screen::Size { cols: 8, rows: 3 }, 100);
+        let _ = screen.feed(b"a long line \x1b]8;;https://h/ghp_0123456789ab\x1b\\link\x1b]8;;\x1b\\");
+        let dump = String::from_utf8(super::screen(&screen).expect("a token").dump(0)).unwrap();
+        assert!(!dump.contains("ghp_") && dump.contains("https://h/***"), "{dump}");
     }
 
     #[test]

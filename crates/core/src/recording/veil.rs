@@ -141,6 +141,18 @@ impl Veil {
         self.stage == Stage::Open && self.owed.is_empty()
     }
 
+    /// While this line runs, with nothing kept back.
+    #[must_use]
+    pub fn running(nonce: String) -> Self {
+        Self { stage: Stage::Running, nonce, ..Self::default() }
+    }
+
+    /// Whether nothing is kept back or to be shown, so that it is told whole by which line runs, if one does.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.stage != Stage::Awaiting && self.held.is_empty() && self.owed.is_empty()
+    }
+
     /// Of the `exec` that it is about.
     #[must_use]
     pub fn nonce(&self) -> &str {

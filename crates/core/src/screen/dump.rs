@@ -27,9 +27,14 @@ impl Screen {
     /// leave that terminal as the program left this one, in the middle of a sequence too.
     #[must_use]
     pub fn dump(&self, scrollback: usize) -> Vec<u8> {
-        let mut bytes = self.painted(scrollback, true);
+        let mut bytes = self.dump_whole(scrollback);
         bytes.extend(self.parser.unfinished());
         bytes
+    }
+
+    /// The same without the beginning of what is not whole.
+    pub(super) fn dump_whole(&self, scrollback: usize) -> Vec<u8> {
+        self.painted(scrollback, true)
     }
 
     /// The same for whoever only looks on: keys, mouse and pasted text stay as they are, nothing is held back, and what is

@@ -15,7 +15,8 @@ impl Screen {
     }
 
     /// This screen with a star in every cell of what `find` finds: it is given each line's text, rows that belong to one
-    /// line as one, and gives ranges of its bytes. Without scrollback; none if nothing was found.
+    /// line as one, from the first of the main page on, and gives ranges of its bytes. Without scrollback; none if nothing
+    /// was found.
     #[must_use]
     pub fn masked(&self, find: &mut impl FnMut(&str) -> Vec<Range<usize>>) -> Option<Self> {
         let mut masked = Self { parser: self.parser.clone(), term: self.term.without_history() };
@@ -39,14 +40,16 @@ impl Screen {
 fn mask(grid: &mut Grid, find: &mut impl FnMut(&str) -> Vec<Range<usize>>) -> bool {
     let (mut any, mut row) = (false, 0);
     while row < grid.rows().len() {
-        for link in grid.row_mut(row).links_mut() {
-            any |= mask_text(&mut Arc::make_mut(link).uri, find);
-        }
         let mut last = row;
         while grid.row(last).wrapped && last + 1 < grid.rows().len() {
             last += 1;
         }
         any |= mask_line(grid, row..last + 1, find);
+        for row in row..=last {
+            for link in grid.row_mut(row).links_mut() {
+                any |= mask_text(&mut Arc::make_mut(link).uri, find);
+            }
+        }
         row = last + 1;
     }
     any

@@ -258,7 +258,7 @@ impl Modes {
             bracketed_paste: self.has(Mode::BracketedPaste),
             focus: self.has(Mode::Focus),
             new_line: self.has(Mode::NewLine),
-            alternate_scroll: self.has(Mode::AlternateScroll),
+            alternate_scroll: alternate && self.has(Mode::AlternateScroll),
             color_scheme: self.has(Mode::ColorScheme),
             mouse: self.mouse,
             mouse_encoding: self.encoding,

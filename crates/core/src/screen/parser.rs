@@ -11,6 +11,9 @@ const LONGEST_SEQUENCE: usize = 256;
 /// OSC 52 carries whole clipboards.
 const LONGEST_OSC: usize = 1 << 20;
 const LONGEST_DCS: usize = 4096;
+const LONGEST_BRIEFLY: usize = 64 * 1024;
+/// A string that nobody understands.
+const NONSENSE: &[u8] = b"<<";
 
 const BEL: u8 = 0x07;
 const CAN: u8 = 0x18;
@@ -66,6 +69,16 @@ impl Parser {
 
     /// Bytes that bring a fresh parser to where this one stands.
     pub(crate) fn unfinished(&self) -> Vec<u8> {
+        self.unfinished_with(&self.held)
+    }
+
+    /// The same in little room: a long string, such as a clipboard, goes on as one that nobody understands.
+    pub(crate) fn unfinished_briefly(&self) -> Vec<u8> {
+        let is_long = self.held.len() > LONGEST_BRIEFLY;
+        self.unfinished_with(if is_long { NONSENSE } else { &self.held })
+    }
+
+    fn unfinished_with(&self, held: &[u8]) -> Vec<u8> {
         let opening: &[u8] = match self.within {
             Within::Text => b"",
             Within::Escape => b"\x1b",
@@ -75,7 +88,7 @@ impl Parser {
             Within::Unheard => b"\x1b_",
         };
         let ending: &[u8] = if self.ending { b"\x1b" } else { b"" };
-        [opening, &self.held, ending].concat()
+        [opening, held, ending].concat()
     }
 
     /// From the beginning of a piece: takes one whole piece at once where it can.
@@ -238,7 +251,7 @@ impl Parser {
     fn hold(&mut self, byte: u8, longest: usize) {
         if self.held.len() >= longest {
             // What is overlong becomes something that nobody understands, and goes on to be that.
-            let nonsense: &[u8] = if self.within == Within::Escape { b"    " } else { b"<<" };
+            let nonsense: &[u8] = if self.within == Within::Escape { b"    " } else { NONSENSE };
             self.held.clear();
             self.held.extend_from_slice(nonsense);
         } else {

@@ -234,6 +234,19 @@ impl Screen {
         self.term.watch.as_mut().into_iter().flat_map(|watch| watch.gone.drain(..))
     }
 
+    /// Takes over whoever watched the screen in the place of which this one stands: all of it is news.
+    pub(super) fn go_on_watching(&mut self, before: &mut Self) {
+        let Term { pages, hold, watch, .. } = &mut self.term;
+        *watch = before.term.watch.take();
+        if let Some(watch) = watch {
+            watch.endless = false;
+        }
+        let held = hold.as_mut().map(|hold| &mut hold.grid);
+        for grid in [&mut pages.main, &mut pages.alt].into_iter().chain(held) {
+            grid.rows_mut().iter_mut().for_each(|row| row.news.tell());
+        }
+    }
+
     fn shown_rows(&self) -> &VecDeque<Row> {
         let Term { pages, hold, .. } = &self.term;
         match hold {

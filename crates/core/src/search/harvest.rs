@@ -46,7 +46,8 @@ impl Harvest {
         };
         let settled = micros >= last.micros.saturating_add(SETTLED);
         let overdue = micros >= first.micros.saturating_add(WHILE) || self.notes.len() >= NOTES;
-        if settled || overdue || kind == EntryKind::Resize {
+        let replaced = [EntryKind::Resize, EntryKind::Screen].contains(&kind);
+        if settled || overdue || replaced {
             self.look(screen, lines);
         }
     }

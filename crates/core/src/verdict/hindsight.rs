@@ -12,6 +12,8 @@ use crate::identity::{Doubt, Identity, Liveness, Qualifier};
 pub fn hindsight(past: &Evidence, full: &Evidence, now: &Seen) -> Seen {
     let guard = past.helpers.guarded.as_ref().map(|told| told.body.guard);
     let host = past.helpers.hosted.as_ref().map(|told| told.body.host);
+    let watcher = past.helpers.watched.as_ref().map(|told| told.body.watcher);
+    let latest_watcher = full.helpers.watched.as_ref().map(|told| told.body.watcher);
     let latest_guard = full.helpers.guarded.as_ref().map(|told| told.body.guard);
     let latest_host = full.helpers.hosted.as_ref().map(|told| told.body.host);
     let owner = |e: &Evidence| e.work.turn.as_ref().and_then(|told| told.body.owner);
@@ -32,6 +34,10 @@ pub fn hindsight(past: &Evidence, full: &Evidence, now: &Seen) -> Seen {
         // That its end was recorded later does not say when it died: a guard that was stopped records late.
         program: lived(program, program_of(full).copied(), now.program),
         owner: lived(owner(past), owner(full), now.owner),
+        watcher: match watcher.is_some_and(|watcher| wrote_later(Role::Watcher, &watcher)) {
+            true => Liveness::Alive(None),
+            false => lived(watcher, latest_watcher, now.watcher),
+        },
     }
 }
 

@@ -49,9 +49,9 @@ fn assert_same(a: &Screen, b: &Screen) {
 }
 
 /// What keys and mouse send to this screen's program from a terminal that others draw on: the end of a line is
-/// drawn, not sent.
+/// drawn, not sent, and that terminal is on its main screen, where its wheel is no key.
 fn screen_modes(screen: &Screen) -> InputModes {
-    InputModes { new_line: false, ..screen.input_modes() }
+    InputModes { new_line: false, alternate_scroll: false, ..screen.input_modes() }
 }
 
 proptest! {
@@ -108,6 +108,19 @@ proptest! {
         feed(&mut second, &stream[at..]);
         assert_same(&whole, &second);
         prop_assert_eq!(whole.freeze(), second.freeze());
+    }
+
+    #[test]
+    fn a_likeness_goes_on_where_the_screen_stopped(size in size(), stream in stream(), at in any::<prop::sample::Index>()) {
+        let at = at.index(stream.len() + 1);
+        let (whole, first) = (fed(size, &stream), fed(size, &stream[..at]));
+        let mut second = Screen::new(Size { cols: 9, rows: 9 }, SCROLLBACK);
+        feed(&mut second, b"before\x1b[?1049h\x1b[5");
+        second.restore(&first.likeness(SCROLLBACK));
+        assert_same(&first, &second);
+        feed(&mut second, &stream[at..]);
+        assert_same(&whole, &second);
+        prop_assert_eq!(whole.scrollback_len(), second.scrollback_len());
     }
 
     #[test]

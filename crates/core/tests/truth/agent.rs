@@ -12,8 +12,8 @@ use crate::common::{
 };
 
 const HOOK: u32 = 600;
-const ALL_ALIVE: Seen = Seen { guard: ALIVE, host: ALIVE, program: ALIVE, owner: ALIVE };
-const ALL_DEAD: Seen = Seen { guard: DEAD, host: DEAD, program: DEAD, owner: DEAD };
+const ALL_ALIVE: Seen = Seen { guard: ALIVE, host: ALIVE, program: ALIVE, owner: ALIVE, watcher: UNNAMED };
+const ALL_DEAD: Seen = Seen { guard: DEAD, host: DEAD, program: DEAD, owner: DEAD, watcher: UNNAMED };
 
 #[test]
 fn a_turn_is_worked_on_while_its_owner_lives_however_old_it_is() {

@@ -2,12 +2,13 @@
 
 use abide_core::evidence::{
     Adopted, Attention, Body, Cause, Checkpointed, Closing, Cut, Declared, Drained, Ended, ExecFailed, How,
-    ImageChanged, Marked, Noted, Observer, Outcome, Resources, Sealed, Signalled, Survivor, TurnClosed,
-    TurnOpened, Wants,
+    ImageChanged, Marked, Noted, Notified, Observer, Outcome, Reason, Resources, Sealed, Signalled, Survivor,
+    TurnClosed, TurnOpened, Wants, Watched,
 };
+use abide_core::identity::FileId;
 
 use crate::common::{
-    CLIENT, OWNER, PROGRAM, guarded, hosted, launched, moment, process, started, stop_asked,
+    CLIENT, OWNER, PROGRAM, WATCHER, guarded, hosted, launched, moment, process, started, stop_asked,
 };
 
 pub(crate) fn every_kind() -> Vec<Body> {
@@ -27,10 +28,22 @@ pub(crate) fn every_kind() -> Vec<Body> {
         turn_closed("t1"),
         attention(Wants::Approval),
         Body::Marked(Marked { name: "before \u{1b}[31mred\u{0}".into(), offset: 12 }),
-        Body::Checkpointed(Checkpointed { path: "checkpoints/1".into() }),
+        Body::Checkpointed(Checkpointed {
+            path: "checkpoints/1".into(),
+            file: "/srv/app/c1.jsonl".into(),
+            size: 4096,
+            new: 12,
+            sum: 0xdead_beef,
+            reason: Reason::Hangup,
+            named: true,
+            agent: Some("claude".into()),
+            conversation: Some("c1".into()),
+        }),
         adopted(),
+        watched(),
         Body::ImageChanged(ImageChanged { image: "/usr/bin/sh".into() }),
-        Body::Noted(Noted { text: "two\nlines, a quote \" and a \\".into() }),
+        Body::Noted(Noted { text: "two\nlines, a quote \" and a \\".into(), heard: Some(1) }),
+        notified("k3v9q2zr/ended", false),
         Body::Summary(Box::default()),
         sealed(Closing::Lost),
         Body::Removing(noted()),
@@ -39,7 +52,7 @@ pub(crate) fn every_kind() -> Vec<Body> {
 }
 
 pub(crate) fn noted() -> Noted {
-    Noted { text: "worth knowing".into() }
+    "worth knowing".into()
 }
 
 pub(crate) fn signalled() -> Body {
@@ -63,6 +76,16 @@ pub(crate) fn adopted() -> Body {
         cwd: "/srv/app".into(),
         agent: None,
     }))
+}
+
+pub(crate) fn watched() -> Body {
+    let lock = FileId { dev: 2049, ino: 4711 };
+    Body::Watched(Watched { watcher: process(WATCHER), lock, version: "0.1.0".into() })
+}
+
+pub(crate) fn notified(key: &str, delivered: bool) -> Body {
+    let detail = (!delivered).then(|| "it exited with 1".to_owned());
+    Body::Notified(Box::new(Notified { key: key.into(), to: "command".into(), delivered, detail }))
 }
 
 pub(crate) fn sealed(status: Closing) -> Body {

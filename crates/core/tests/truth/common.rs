@@ -18,6 +18,7 @@ pub(crate) const HOST: u32 = 200;
 pub(crate) const PROGRAM: u32 = 300;
 pub(crate) const OWNER: u32 = 400;
 pub(crate) const CLIENT: u32 = 500;
+pub(crate) const WATCHER: u32 = 700;
 
 pub(crate) const ALIVE: Liveness = Liveness::Alive(None);
 pub(crate) const DEAD: Liveness = Liveness::Dead(Death::Gone);
@@ -74,6 +75,7 @@ pub(crate) fn launched() -> Body {
         launcher: Some(process(LAUNCHER)),
         program: Some(process(PROGRAM)),
         agent: None,
+        begun: None,
         stdin: Some("pipe".into()),
         terms: Terms {
             timeout_ms: Some(1),
@@ -81,6 +83,8 @@ pub(crate) fn launched() -> Body {
             remove: true,
             durable: true,
             record_bytes: Some(2),
+            keep_last: true,
+            checkpoint_ms: Some(500),
         },
     }))
 }
@@ -179,11 +183,11 @@ pub(crate) fn scan<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Found>
 }
 
 pub(crate) fn seen(program: Liveness, guard: Liveness, host: Liveness) -> Seen {
-    Seen { guard, host, program, owner: UNNAMED }
+    Seen { guard, host, program, owner: UNNAMED, watcher: UNNAMED }
 }
 
 pub(crate) fn all_dead() -> Seen {
-    Seen { guard: DEAD, host: DEAD, program: DEAD, owner: DEAD }
+    Seen { guard: DEAD, host: DEAD, program: DEAD, owner: DEAD, watcher: UNNAMED }
 }
 
 pub(crate) fn judge_story(story: &Story, seen: &Seen) -> Verdict {

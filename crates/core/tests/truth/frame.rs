@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use abide_core::evidence::frame::{Damage, Flaw, Found, LONGEST_LINE, Scanner, encode};
-use abide_core::evidence::{Body, Cause, Fact, How, Noted, Observer, Role, Witness};
+use abide_core::evidence::{Body, Cause, Fact, How, Observer, Role, Witness};
 
 use crate::bodies::every_kind;
 use crate::common::{Story, ended, moment, scan, started, witness};
@@ -109,7 +109,7 @@ fn facts_of_a_later_abide_are_kept_as_they_are() {
 fn a_known_fact_with_more_fields_than_we_know_is_read() {
     let json = r#"{"v":1,"w":"guard:100@0a1b2c3d","n":1,"wall":5,"boot":6,"fact":"noted","body":{"text":"a","more":[]}}"#;
     let [Found::Fact(fact)] = &scan([&framed(json)[..]])[..] else { panic!("not one fact") };
-    assert_eq!(fact.body, Body::Noted(Noted { text: "a".into() }));
+    assert_eq!(fact.body, Body::Noted("a".into()));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn lines_that_are_no_frames_are_garbage_and_blank_lines_are_nothing() {
 
 #[test]
 fn the_longest_fact_is_read_back_and_a_longer_one_is_not_written() {
-    let of_length = |length| fact(Body::Noted(Noted { text: "x".repeat(length) }));
+    let of_length = |length| fact(Body::Noted("x".repeat(length).into()));
     let spare = LONGEST_LINE - (encode(&of_length(0)).unwrap().len() - 2);
     let longest = of_length(spare);
     let frame = encode(&longest).unwrap();

@@ -53,7 +53,7 @@ fn the_past_of_a_session_that_still_runs_is_proved_by_its_life_now() {
         Status::Running,
         Status::Running,
     ];
-    let alive = Seen { guard: ALIVE, host: ALIVE, program: ALIVE, owner: UNNAMED };
+    let alive = Seen { guard: ALIVE, host: ALIVE, program: ALIVE, owner: UNNAMED, watcher: UNNAMED };
     for (facts, status) in truth.into_iter().enumerate() {
         assert_eq!(past(&life, facts, &alive).status, status, "after {facts} facts");
     }
@@ -91,7 +91,7 @@ fn an_end_that_nobody_observed_does_not_prove_that_the_program_lived_until_it_wa
 #[test]
 fn the_guard_of_then_is_not_proved_by_the_guard_of_now() {
     let life = running().tell(Role::Guard, SECOND_GUARD, guarded_by(process(SECOND_GUARD)));
-    let now = Seen { guard: ALIVE, host: DEAD, program: DEAD, owner: UNNAMED };
+    let now = Seen { guard: ALIVE, host: DEAD, program: DEAD, owner: UNNAMED, watcher: UNNAMED };
     let verdict = past(&life, 4, &now);
     assert_eq!(verdict.status, Status::Unknown, "{verdict:#?}");
 }
@@ -118,7 +118,7 @@ fn two_processes_with_one_pid_are_told_apart_by_every_mark_on_record() {
     );
     let full = life.evidence();
     let before = fold(&life.facts[..5]);
-    let now = Seen { guard: ALIVE, host: DEAD, program: DEAD, owner: UNNAMED };
+    let now = Seen { guard: ALIVE, host: DEAD, program: DEAD, owner: UNNAMED, watcher: UNNAMED };
     let mut unwritten = full;
     unwritten.record = before.record.clone();
     assert!(!hindsight(&before, &unwritten, &now).guard.is_alive());
@@ -127,7 +127,7 @@ fn two_processes_with_one_pid_are_told_apart_by_every_mark_on_record() {
 #[test]
 fn a_turn_that_was_open_then_was_worked_on_if_its_owner_is_alive_now() {
     let life = running().tell(Role::Hook, HOOK, turn_opened("t1")).tell(Role::Hook, HOOK, turn_closed("t1"));
-    let alive = Seen { guard: ALIVE, host: ALIVE, program: ALIVE, owner: ALIVE };
+    let alive = Seen { guard: ALIVE, host: ALIVE, program: ALIVE, owner: ALIVE, watcher: ALIVE };
     assert_eq!(past(&life, 5, &alive).turn, Turn::Working);
     assert_eq!(past(&life, 6, &alive).turn, Turn::Settled);
 }
@@ -137,7 +137,13 @@ fn hindsight_never_claims_a_death() {
     let life = running().client(stop_asked()).guard(ended(How::Exited { code: 0 })).guard(started());
     for facts in 0..=life.facts.len() {
         for everyone in [ALIVE, DEAD, UNNAMED] {
-            let now = Seen { guard: everyone, host: everyone, program: everyone, owner: everyone };
+            let now = Seen {
+                guard: everyone,
+                host: everyone,
+                program: everyone,
+                owner: everyone,
+                watcher: everyone,
+            };
             let then = hindsight(&fold(&life.facts[..facts]), &life.evidence(), &now);
             let dead =
                 [then.guard, then.host, then.program, then.owner].iter().any(|l: &Liveness| l.is_dead());

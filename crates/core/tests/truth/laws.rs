@@ -7,9 +7,10 @@ use abide_core::identity::Liveness;
 use abide_core::status::Status;
 use abide_core::verdict::{Rule, Seen, Verdict, derive};
 
-use crate::bodies::{adopted, exec_failed, noted, sealed, turn_opened};
+use crate::bodies::{adopted, exec_failed, noted, sealed, turn_opened, watched};
 use crate::common::{
-    ALIVE, DAMAGE, DEAD, HOST, Story, UNKNOWN, UNNAMED, ended, guarded, hosted, launched, now, running, seen,
+    ALIVE, DAMAGE, DEAD, HOST, Story, UNKNOWN, UNNAMED, WATCHER, ended, guarded, hosted, launched, now,
+    running, seen,
 };
 
 const EXITED: How = How::Exited { code: 3 };
@@ -26,6 +27,7 @@ enum Begun {
     Hosted,
     Started,
     Adopted,
+    Watched,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,7 +86,7 @@ const LAWS: &[Law] = &[
         !g.turn || g.seen.owner.is_dead() || v.rule.closing() != Some(Closing::Lost)
     }),
     ("starting only under a living guard, and not after the start", |g, v| {
-        let unstarted = !matches!(g.begun, Begun::Started | Begun::Adopted);
+        let unstarted = !matches!(g.begun, Begun::Started | Begun::Adopted | Begun::Watched);
         v.status != Status::Starting || (g.seen.guard.is_alive() && unstarted && !g.damaged)
     }),
     ("running only if life is proved, or vouched for by a living helper", |g, v| {
@@ -95,8 +97,8 @@ const LAWS: &[Law] = &[
         let lives = g.seen.program.is_alive() || g.has_living_agent();
         v.status != Status::Unattended || (lives && !g.is_served())
     }),
-    ("exiting only if the program is dead and a helper lives", |g, v| {
-        v.status != Status::Exiting || (g.seen.program.is_dead() && g.is_served())
+    ("exiting only if the program is dead and one lives who records its end", |g, v| {
+        v.status != Status::Exiting || (g.seen.program.is_dead() && (g.is_served() || g.is_watched()))
     }),
     ("a damaged record without an end is never terminal", |g, v| {
         !(g.damaged && g.is_open() && v.status.is_terminal())
@@ -164,22 +166,32 @@ impl Given {
         self.seen.guard.is_alive() || self.seen.host.is_alive()
     }
 
+    fn is_watched(&self) -> bool {
+        self.seen.watcher.is_alive()
+    }
+
     /// Each process is dead, or was never there as far as an undamaged record says.
     fn nobody_can_live(&self) -> bool {
-        let Seen { program, guard, host, .. } = self.seen;
-        let guard_known = !matches!(self.begun, Begun::Nothing | Begun::Adopted);
+        let Seen { program, guard, host, watcher, .. } = self.seen;
+        let guard_known = !matches!(self.begun, Begun::Nothing | Begun::Adopted | Begun::Watched);
         let host_known = matches!(self.begun, Begun::Hosted | Begun::Started);
         let gone = |liveness: Liveness, known: bool| liveness.is_dead() || (!known && liveness == UNNAMED);
         // Without a launch there is no program, and a host comes after it.
         let helpers_gone = gone(guard, guard_known) && (gone(host, host_known) || !self.has_gate());
+        let watcher_gone = gone(watcher, self.begun == Begun::Watched) || !self.has_gate();
         let agent_gone = !self.turn || self.seen.owner.is_dead() || !self.has_gate();
-        helpers_gone && agent_gone && (program.is_dead() || !self.has_gate())
+        helpers_gone && watcher_gone && agent_gone && (program.is_dead() || !self.has_gate())
     }
 
     fn all_are_judged(&self) -> bool {
-        let Seen { program, guard, host, owner } = self.seen;
+        let Seen { program, guard, host, owner, watcher } = self.seen;
         let owner = self.turn.then_some(owner);
-        [program, guard, host].into_iter().chain(owner).all(|one| one.is_alive() || one.is_dead())
+        let watcher = (self.begun == Begun::Watched).then_some(watcher);
+        [program, guard, host]
+            .into_iter()
+            .chain(owner)
+            .chain(watcher)
+            .all(|one| one.is_alive() || one.is_dead())
     }
 
     fn observed(&self) -> Option<How> {
@@ -234,6 +246,7 @@ fn tell_beginning(begun: Begun) -> Story {
         Begun::Hosted => story.guard(guarded()).guard(launched()).tell(Role::Host, HOST, hosted()),
         Begun::Started => running(),
         Begun::Adopted => story.client(adopted()),
+        Begun::Watched => story.client(adopted()).tell(Role::Watcher, WATCHER, watched()),
     }
 }
 
@@ -243,17 +256,23 @@ fn is_one_of(verdict: &Verdict, statuses: &[Status]) -> bool {
 
 /// Every record, with what the kernel may say of its processes.
 fn for_each(mut visit: impl FnMut(&Given, &Evidence)) {
-    use Begun::{Adopted, Guarded, Hosted, Launched, Nothing, Started};
+    use Begun::{Adopted, Guarded, Hosted, Launched, Nothing, Started, Watched};
     use Closed::{ExecFailed, Exited, No, Removed, Removing, SealedLost, SealedNever, Signaled, Unseen};
-    for begun in [Nothing, Guarded, Launched, Hosted, Started, Adopted] {
+    for begun in [Nothing, Guarded, Launched, Hosted, Started, Adopted, Watched] {
         for closed in [No, Exited, Signaled, Unseen, ExecFailed, SealedLost, SealedNever, Removing, Removed] {
             for (damaged, turn) in [(false, false), (true, false), (false, true), (true, true)] {
                 let unseen = seen(UNNAMED, UNNAMED, UNNAMED);
                 let mut given = Given { begun, closed, damaged, turn, seen: unseen };
                 let evidence = given.evidence();
-                for picks in 0..256 {
+                // Nobody else has a watcher.
+                for picks in 0..if begun == Watched { 1024 } else { 256 } {
                     let pick = |shift: usize| LIVENESSES[(picks >> shift) & 3];
-                    given.seen = Seen { owner: pick(6), ..seen(pick(0), pick(2), pick(4)) };
+                    let who = seen(pick(0), pick(2), pick(4));
+                    given.seen = Seen {
+                        owner: pick(6),
+                        watcher: if begun == Watched { pick(8) } else { UNNAMED },
+                        ..who
+                    };
                     visit(&given, &evidence);
                 }
             }
@@ -275,7 +294,7 @@ fn every_law_holds_in_every_case() {
         statuses.insert(verdict.status);
         rules.insert(verdict.rule);
     });
-    assert_eq!(cases, 6 * 9 * 2 * 2 * 256);
+    assert_eq!(cases, 9 * 2 * 2 * (6 * 256 + 1024));
     assert_eq!(statuses.len(), Status::ALL.len(), "every status was reached");
     assert_eq!(rules.len(), Rule::ALL.len(), "every rule was reached: {rules:?}");
 }
@@ -289,9 +308,9 @@ fn what_is_terminal_stays_so_whatever_a_doubt_turns_out_to_be() {
         }
         let resolved = |liveness: Liveness, to: Liveness| if liveness == UNKNOWN { to } else { liveness };
         for to in [ALIVE, DEAD] {
-            let Seen { program, guard, host, owner } = given.seen;
+            let Seen { program, guard, host, owner, watcher } = given.seen;
             let later = seen(resolved(program, to), resolved(guard, to), resolved(host, to));
-            let later = Seen { owner, ..later };
+            let later = Seen { owner, watcher: resolved(watcher, to), ..later };
             assert_eq!(derive(evidence, &later, now()).status, verdict.status, "{given:?}");
         }
     });
@@ -305,13 +324,13 @@ fn what_is_terminal_stays_so_when_processes_die() {
             return;
         }
         let died = |liveness: Liveness| if liveness.is_alive() { DEAD } else { liveness };
-        let Seen { program, guard, host, owner } = given.seen;
+        let Seen { program, guard, host, owner, watcher } = given.seen;
         for later in [
             seen(died(program), guard, host),
             seen(program, died(guard), host),
             seen(program, guard, died(host)),
         ] {
-            let later = Seen { owner: died(owner), ..later };
+            let later = Seen { owner: died(owner), watcher: died(watcher), ..later };
             let after = derive(evidence, &later, now());
             assert_eq!(after.status, verdict.status, "{given:?}\n{later:?}");
         }

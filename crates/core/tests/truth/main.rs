@@ -4,6 +4,7 @@
 
 mod agent;
 mod bodies;
+mod checkpoints;
 mod codes;
 mod common;
 mod damage;
@@ -12,6 +13,7 @@ mod frame;
 mod hindsight;
 mod identity;
 mod laws;
+mod notification;
 mod properties;
 mod stat;
 mod verdict;

@@ -65,7 +65,7 @@ proptest! {
         facts in vec(any_fact(), 0..12),
         cut in any::<Option<Index>>(),
         seen in any_seen(),
-        deaths in any::<[bool; 4]>(),
+        deaths in any::<[bool; 5]>(),
         now in any_now(),
     ) {
         let evidence = Evidence::read(&cut_off(&facts, cut));
@@ -76,6 +76,7 @@ proptest! {
             host: later(seen.host, deaths[1]),
             program: later(seen.program, deaths[2]),
             owner: later(seen.owner, deaths[3]),
+            watcher: later(seen.watcher, deaths[4]),
         };
         let after = derive(&evidence, &after, now);
         prop_assert!(!before.status.is_terminal() || after.status == before.status);
@@ -222,7 +223,7 @@ fn numbered(role: Role, pid: u32, bodies: Vec<Body>) -> Vec<Fact> {
 
 /// Facts that decide nothing.
 fn undeciding() -> Vec<Body> {
-    let names = ["noted", "marked", "checkpointed", "summary", "cut", "drained", "signalled"];
+    let names = ["noted", "marked", "checkpointed", "summary", "cut", "drained", "signalled", "notified"];
     every_kind().into_iter().filter(|body| names.contains(&body.name())).collect()
 }
 
@@ -286,11 +287,12 @@ fn any_liveness() -> impl Strategy<Value = Liveness> {
 
 fn any_seen() -> impl Strategy<Value = Seen> {
     let each = || any_liveness();
-    (each(), each(), each(), each()).prop_map(|(guard, host, program, owner)| Seen {
+    (each(), each(), each(), each(), each()).prop_map(|(guard, host, program, owner, watcher)| Seen {
         guard,
         host,
         program,
         owner,
+        watcher,
     })
 }
 
@@ -306,7 +308,7 @@ fn any_now() -> impl Strategy<Value = Now> {
 #[test]
 fn the_generated_facts_reach_every_kind_and_are_all_read_back() {
     let bodies = [every_kind(), undeciding()].concat();
-    assert_eq!(undeciding().len(), 7);
+    assert_eq!(undeciding().len(), 8);
     let facts = numbered(Role::Guard, 100, bodies);
     let found = scan([&stored(&facts)[..]]);
     assert_eq!(found.len(), facts.len());

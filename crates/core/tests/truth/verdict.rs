@@ -7,9 +7,9 @@ use abide_core::identity::{Death, Doubt, Liveness, Qualifier};
 use abide_core::status::Status;
 use abide_core::verdict::{Ground, Now, Rule, Seen, because, derive, is_closed};
 
-use crate::bodies::{adopted, exec_failed, noted, sealed};
+use crate::bodies::{adopted, exec_failed, noted, sealed, watched};
 use crate::common::{
-    ALIVE, DAMAGE, DEAD, HOST, STEP_MS, Story, UNKNOWN, UNNAMED, boot_id, ended, guarded, hosted,
+    ALIVE, DAMAGE, DEAD, HOST, STEP_MS, Story, UNKNOWN, UNNAMED, WATCHER, boot_id, ended, guarded, hosted,
     judge_story, launched, moment, now, running, seen, started, stop_asked,
 };
 
@@ -122,6 +122,21 @@ fn an_adopted_program_is_unattended_until_it_dies_and_then_lost() {
     check(story(), (ALIVE, UNNAMED, UNNAMED), Status::Unattended, Rule::Unserved);
     check(story(), (DEAD, UNNAMED, UNNAMED), Status::Lost, Rule::AllDead);
     check(story(), (UNKNOWN, UNNAMED, UNNAMED), Status::Unknown, Rule::CannotTell);
+}
+
+#[test]
+fn a_watcher_keeps_a_program_unattended_and_its_end_from_being_lost_while_it_lives() {
+    let story = Story::default().client(adopted()).tell(Role::Watcher, WATCHER, watched());
+    let stands = |program: Liveness, watcher: Liveness| {
+        let verdict = judge_story(&story, &Seen { watcher, ..seen(program, UNNAMED, UNNAMED) });
+        (verdict.status, verdict.rule)
+    };
+    assert_eq!(stands(ALIVE, ALIVE), (Status::Unattended, Rule::Watched));
+    assert_eq!(stands(ALIVE, DEAD), (Status::Unattended, Rule::Unserved));
+    assert_eq!(stands(DEAD, ALIVE), (Status::Exiting, Rule::Finishing));
+    assert_eq!(stands(DEAD, UNKNOWN), (Status::Unknown, Rule::EndUnclear));
+    assert_eq!(stands(DEAD, DEAD), (Status::Lost, Rule::AllDead));
+    assert_eq!(stands(UNKNOWN, ALIVE), (Status::Unknown, Rule::CannotTell));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use abide_core::evidence::{Body, How, Noted, Role};
+use abide_core::evidence::{Body, How, Role};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::verdict::Rule;
@@ -52,6 +52,8 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
         Err(Untrusted::NotThere) => return Err(find::nothing(id.as_str())),
         dir => dir.map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?,
     };
+    // Should the removal be broken off, it is known all the same how the session ended.
+    let session = &seal::first(truth, home, session);
     let removes_itself =
         session.evidence.beginning.launched.as_ref().is_some_and(|told| told.body.terms.remove);
     let guard = session.evidence.helpers.guarded.as_ref().filter(|_| removes_itself);
@@ -60,14 +62,13 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
     if let Ok(mut pen) = dir.write(Role::Client, truth.now().boot) {
         take_turn(home, session, pen.file())?;
         let by = format!("by pid {}", std::process::id());
-        pen.add(truth.now().at, Body::Removing(Noted { text: by.clone() })).map_err(failed)?;
+        pen.add(truth.now().at, Body::Removing(by.as_str().into())).map_err(failed)?;
         if let Some(cgroup) = place::left_by(session) {
-            // One in which somebody lives on stays for good: once the session is gone, nobody can tell an empty one from
-            // that of a session of another home that is about to start.
+            // One in which somebody lives on stays until `gc` or `doctor --fix` finds it empty.
             let _ = cgroup.remove();
         }
         dir.remove_bulk().map_err(failed)?;
-        pen.add(truth.now().at, Body::Removed(Noted { text: by })).map_err(failed)?;
+        pen.add(truth.now().at, Body::Removed(by.into())).map_err(failed)?;
     }
     if let Some(name) = session.name() {
         names::release(home, name, id);
@@ -133,9 +134,7 @@ pub(crate) fn remove_ended(truth: &Truth, home: &Home, id: &SessionId) -> Result
     let Some(session) = truth.of_listed(home, id) else {
         return Ok(());
     };
-    let closing = &session.evidence.closing;
-    let observed = closing.ended.as_ref().is_some_and(|told| told.body.outcome.how != How::Lost);
-    if !observed && closing.exec_failed.is_none() {
+    if !has_outcome(&session) {
         return Ok(());
     }
     match remove(truth, home, &session, false) {
@@ -143,6 +142,21 @@ pub(crate) fn remove_ended(truth: &Truth, home: &Home, id: &SessionId) -> Result
         Err(_) if !home.has(id) => Ok(()),
         done => done,
     }
+}
+
+/// Somebody observed how it ended, or that it never ran.
+fn has_outcome(session: &Session) -> bool {
+    let closing = &session.evidence.closing;
+    let observed = closing.ended.as_ref().is_some_and(|told| told.body.outcome.how != How::Lost);
+    observed || closing.exec_failed.is_some()
+}
+
+/// It was to be removed at its end, and its guard died before it came to that.
+pub(crate) fn is_overdue(session: &Session) -> bool {
+    let launched = session.evidence.beginning.launched.as_ref();
+    let was_to_go = launched.is_some_and(|told| told.body.terms.remove);
+    let deserted = session.seen.guard.is_dead() && !session.seen.host.is_alive();
+    was_to_go && deserted && session.verdict.status.is_collectable() && has_outcome(session)
 }
 
 /// Removes the session that a guard kept, as it was ordered to, if its directory is still where it was.
@@ -159,7 +173,7 @@ pub(crate) fn remove_kept(truth: &Truth, dir: &SessionDir) -> Result<(), Failure
     }
 }
 
-/// Removes what the limits leave no room for, the oldest first. With `dry`, only says what it would remove.
+/// Removes what the limits leave no room for, the oldest first, and what was to be removed long since. With `dry`, only says what it would remove.
 pub(crate) fn collect(
     truth: &Truth,
     home: &Home,
@@ -188,11 +202,11 @@ pub(crate) fn collect(
         let too_much = is_full || left == Some(None);
         // What is older than the first that does not fit goes too, however small it is: the oldest go first.
         is_full = too_much;
-        if !(too_old || too_many || too_much) {
+        if !(too_old || too_many || too_much || is_overdue(&session)) {
             room = left.flatten();
             continue;
         }
-        let failure = (!dry).then(|| sealed_and_removed(truth, home, &session).err()).flatten();
+        let failure = (!dry).then(|| remove_listed(truth, home, &session).err()).flatten();
         if failure.as_ref().is_some_and(|failure| failure.code == Code::NoSuchSession) {
             // Another was faster.
             continue;
@@ -202,13 +216,8 @@ pub(crate) fn collect(
     collected
 }
 
-fn sealed_and_removed(truth: &Truth, home: &Home, session: &Session) -> Result<(), Failure> {
-    let gone = || find::nothing(session.id.as_str());
-    if session.verdict.rule.closing().is_some() {
-        let sealed = seal::seal(truth, home, &session.id);
-        sealed.map_err(|failure| if home.has(&session.id) { failure } else { gone() })?;
-    }
-    // What was true when it was listed may not be true now.
-    let session = truth.of_listed(home, &session.id).ok_or_else(gone)?;
+/// Removes a session that was listed, if what was true of it then is true now.
+fn remove_listed(truth: &Truth, home: &Home, session: &Session) -> Result<(), Failure> {
+    let session = truth.of_listed(home, &session.id).ok_or_else(|| find::nothing(session.id.as_str()))?;
     remove(truth, home, &settled(truth, home, &session)?, false)
 }

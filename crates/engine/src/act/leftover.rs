@@ -6,6 +6,7 @@ use abide_core::identity::Lock;
 use abide_sys::lock::{self, Holder};
 
 use crate::act::collect::Collected;
+use crate::place;
 use crate::store::{self, Home, Leftover, SessionDir};
 use crate::truth::Truth;
 
@@ -33,6 +34,9 @@ pub(crate) fn list(truth: &Truth, home: &Home) -> Result<Vec<(Leftover, Owner)>,
 /// Removes what is nobody's; with `dry`, only says what it would remove.
 pub(crate) fn clear(truth: &Truth, home: &Home, dry: bool) -> Result<Vec<Collected>, Failure> {
     let mut cleared = Vec::new();
+    if !dry {
+        place::clear_abandoned();
+    }
     for leftover in home.leftovers()? {
         let Ok(dir) = home.leftover(&leftover) else {
             continue;
@@ -78,6 +82,9 @@ fn judge_draft(truth: &Truth, id: &SessionId, dir: &SessionDir) -> Owner {
     let (rule, record) = (session.verdict.rule, &session.evidence.record);
     if record.facts == 0 && !session.evidence.is_damaged() {
         return Owner::Nobody("its launcher died before a guard took over");
+    }
+    if session.evidence.beginning.adopted.is_some() {
+        return Owner::Nobody("its watcher died before anyone could see it");
     }
     match rule.closing() {
         Some(_) => Owner::Nobody(rule.says()),

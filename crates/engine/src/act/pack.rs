@@ -4,7 +4,7 @@ use abide_core::evidence::Role;
 use abide_core::failure::{Code, Failure};
 use abide_sys::lock::{self, Holder};
 
-use super::collect;
+use super::{collect, seal};
 use crate::store::Home;
 use crate::truth::{Session, Truth};
 
@@ -37,7 +37,8 @@ pub(crate) fn pack_older(
         let Some(bytes) = home.session(&session.id).ok().and_then(|dir| dir.unpacked_bytes()) else {
             continue;
         };
-        let (packed, failure) = match if dry { Ok(None) } else { pack(truth, home, session) } {
+        let pack = || pack(truth, home, &seal::first(truth, home, session));
+        let (packed, failure) = match if dry { Ok(None) } else { pack() } {
             // Whoever served it is not quite gone: another time.
             Ok(None) if !dry => continue,
             Ok(packed) => (packed, None),

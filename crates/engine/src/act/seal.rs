@@ -1,15 +1,19 @@
 //! The one function that closes a session in another's stead. Under a lock, everything is asked again;
 //! exactly one caller closes it, and the bytes never change afterwards.
 
-use abide_core::evidence::{Body, Role, Sealed};
+use abide_core::evidence::{Body, Role, Sealed, TurnClosed};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::status::Status;
+use abide_core::verdict::owner_of_open_turn;
 use abide_sys::disk::Untrusted;
 use abide_sys::lock::{self, Holder};
 
+use crate::Sessions;
+use crate::agents::left::Left;
 use crate::declared;
 use crate::find;
+use crate::notify;
 use crate::place;
 use crate::store::{Home, SessionDir, Writer};
 use crate::truth::{Session, Truth};
@@ -19,6 +23,8 @@ use crate::truth::{Session, Truth};
 pub enum Sealing {
     /// This caller closed it.
     Sealed,
+    /// This caller closed the turn of an agent that is dead; the session goes on.
+    TurnClosed,
     /// Its end is on record already.
     WasClosed,
     /// It is not provably over.
@@ -27,7 +33,44 @@ pub enum Sealing {
     Busy,
 }
 
-/// Records that a session is over when its witness died.
+impl Sessions {
+    /// Records the end of a session whose witnesses died. Says whether this caller closed it.
+    ///
+    /// # Errors
+    /// If there is no such session, or its evidence cannot be written.
+    pub fn seal(&self, id: &SessionId) -> Result<Sealing, Failure> {
+        let home = self.home().ok_or_else(|| find::nothing(id.as_str()))?;
+        seal(self.truth(), home, id)
+    }
+
+    /// A session that is about to be written to: what is over of it is put on record first, as far as that can be done.
+    #[must_use]
+    pub fn sealed_first(&self, session: &Session) -> Session {
+        self.home().map_or_else(|| session.clone(), |home| first(self.truth(), home, session))
+    }
+}
+
+/// Whether there is something to seal: the session is over and its end not on record, or the agent of its open turn is.
+pub(crate) fn is_due(session: &Session) -> bool {
+    session.verdict.rule.closing().is_some() || is_left(session)
+}
+
+/// The agent of the open turn is dead, nobody has said so, and the session goes on without it.
+fn is_left(session: &Session) -> bool {
+    let open = owner_of_open_turn(&session.evidence).is_some() && session.seen.owner.is_dead();
+    open && session.verdict.status.is_stoppable() && !session.evidence.is_damaged()
+}
+
+/// A session that is about to be written to, once what is over of it is on record. What cannot be recorded is left as it
+/// is: whoever writes to it next is told why.
+pub(crate) fn first(truth: &Truth, home: &Home, session: &Session) -> Session {
+    match is_due(session).then(|| seal(truth, home, &session.id)) {
+        Some(Ok(_)) => truth.of(home, &session.id),
+        Some(Err(_)) | None => session.clone(),
+    }
+}
+
+/// Records that a session is over when its witness died, or that the turn is whose agent died.
 ///
 /// # Errors
 /// If its evidence cannot be written.
@@ -46,23 +89,40 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
             }
         }
     })?;
+    // Others' files are read before anybody has to wait for us.
+    let found = truth.of(home, id);
+    let left = is_due(&found).then(|| Left::of(&found)).flatten();
     let mut writer = dir.write(Role::Sealer, truth.now().boot).map_err(|e| refused(&e))?;
     if !lock::take(writer.file(), Holder::Sealer).map_err(|e| refused(&e))? {
         return Ok(Sealing::Busy);
     }
-    let sealing = close(truth, &dir, &mut writer, &truth.of(home, id));
+    let reason = Left::reason(left.as_ref());
+    let sealing = close(truth, &dir, &mut writer, (&truth.of(home, id), reason));
     lock::give_back(writer.file(), Holder::Sealer);
-    sealing.map_err(|e| refused(&e))
+    let sealing = sealing.map_err(|e| refused(&e))?;
+    let untold = left.filter(|_| sealing == Sealing::Sealed && found.evidence.work.summary.is_none());
+    if let Some(left) = untold {
+        // It is over whether or not there is room for this.
+        let _ = writer.add(truth.now().at, Body::Summary(Box::new(left.summary())));
+    }
+    Ok(sealing)
 }
 
-/// Under the lock: nobody else seals, and `session` was asked for after it was taken.
+/// Under the lock: nobody else seals, and `session` was asked for after it was taken. `reason` is why its open turn is
+/// over, should it be.
 fn close(
     truth: &Truth,
     dir: &SessionDir,
     writer: &mut Writer,
-    session: &Session,
+    (session, reason): (&Session, String),
 ) -> std::io::Result<Sealing> {
+    let turn = owner_of_open_turn(&session.evidence).and(session.evidence.work.turn.as_ref());
+    let closed = turn.map(|told| Body::TurnClosed(TurnClosed { turn: told.body.turn.clone(), reason }));
     let Some(status) = session.verdict.rule.closing() else {
+        if let Some(closed) = closed.filter(|_| is_left(session)) {
+            writer.add(truth.now().at, closed)?;
+            return Ok(Sealing::TurnClosed);
+        }
         let status = session.verdict.status;
         return Ok(if status.is_terminal() { Sealing::WasClosed } else { Sealing::NotOver(status) });
     };
@@ -76,8 +136,12 @@ fn close(
     if let Some(left) = declared::left_by_program(dir) {
         writer.add(truth.now().at, left.map_or_else(Body::Noted, Body::Declared))?;
     }
-    writer.add(truth.now().at, Body::Sealed(Box::new(sealed)))?;
+    // Nothing is over whose agent lives, so that its turn is over too, wherever that is asked.
+    for body in closed.into_iter().chain([Body::Sealed(Box::new(sealed))]) {
+        writer.add(truth.now().at, body)?;
+    }
     writer.sync()?;
+    notify::call(dir);
     if let Some(cgroup) = cgroup {
         // One in which somebody lives on stays; `rm`, `gc` and `doctor --fix` try again.
         let _ = cgroup.remove();

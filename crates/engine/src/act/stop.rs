@@ -14,8 +14,10 @@ use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, signal};
 
 use crate::act::seal;
+use crate::agents;
 use crate::place;
-use crate::place::tree;
+use crate::place::stray::Strays;
+use crate::place::tree::{self, Marks};
 use crate::session;
 use crate::store::{Home, Writer};
 use crate::truth::{Session, Truth};
@@ -50,6 +52,7 @@ pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64)
     while stop.goes_on(&session)? {
         session = waiting.look().pop().unwrap_or_else(|| truth.of(home, &session.id));
     }
+    stop.complete(&session)?;
     Ok(session)
 }
 
@@ -114,6 +117,16 @@ impl Stop<'_> {
             Doer::NextGuard | Doer::Nobody => self.do_here(session, self.grace_ms)?,
         }
         Ok(true)
+    }
+
+    /// A guard that was killed when it had recorded the end leaves the rest of the tree to us.
+    fn complete(&self, session: &Session) -> Result<(), Failure> {
+        let served = matches!(doer(self.truth, session), Doer::Guard(..));
+        let left = survivors(self.truth, session);
+        if served || left.is_empty() || !session.verdict.status.is_terminal() {
+            return Ok(());
+        }
+        kill_rest(self.truth, &mut pen(self.truth, self.home, session)?, session, &left)
     }
 
     fn ask(&self, session: &Session, guard: &OwnedFd) -> Result<(), Failure> {
@@ -203,17 +216,39 @@ pub(crate) fn survivors(truth: &Truth, session: &Session) -> Vec<Survivor> {
     let alive = |survivor: &&Survivor| truth.is_alive(&survivor.process).is_alive();
     let mut alive: Vec<Survivor> = recorded.iter().filter(alive).cloned().collect();
     // Those that nobody recorded are known to the cgroup, and to a guard that still lives by their descent.
-    for survivor in tree::left(truth, top, place::recorded(&session.evidence).as_ref(), &[]) {
-        if !alive.iter().any(|known| known.process.pid == survivor.process.pid) {
-            alive.push(survivor);
+    let cgroup = place::recorded(&session.evidence);
+    add(&mut alive, tree::left(truth, marks(session, cgroup.as_ref()), top, &[], &[]));
+    alive
+}
+
+/// The same, and where no guard knew them all, whoever may be one of them.
+pub(crate) fn left_behind(truth: &Truth, session: &Session) -> Vec<Survivor> {
+    let mut left = survivors(truth, session);
+    let witness = session.evidence.closing.ended.as_ref().map(|told| told.witness);
+    let first = session.evidence.beginning.launched.as_ref().map(|told| told.witness);
+    // The guard that started the program is the parent of all that lose theirs; and a cgroup forgets nobody.
+    let placed = session.evidence.beginning.started.as_ref().is_some_and(|told| told.body.cgroup.is_some());
+    let known = witness.is_some() && witness == first || placed;
+    let strays = Strays::like(truth, &session.evidence, std::process::id()).filter(|_| !known);
+    add(&mut left, strays.map(|strays| strays.may_be(truth)).unwrap_or_default());
+    left
+}
+
+fn marks<'a>(session: &'a Session, cgroup: Option<&'a Cgroup>) -> Marks<'a> {
+    Marks { session: Some(session.id.as_str()), cgroup }
+}
+
+fn add(known: &mut Vec<Survivor>, others: Vec<Survivor>) {
+    for other in others {
+        if known.iter().all(|known| known.process.pid != other.process.pid) {
+            known.push(other);
         }
     }
-    alive
 }
 
 /// The same of a session of which nobody can tell whether it is over: those whom its cgroup knows, wherever that is.
 pub(crate) fn may_survive(truth: &Truth, session: &Session) -> Vec<Survivor> {
-    tree::left(truth, None, place::named_for(session).as_ref(), &[])
+    tree::left(truth, marks(session, place::named_for(session).as_ref()), None, &[], &[])
 }
 
 fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd), Failure> {
@@ -240,11 +275,15 @@ fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd),
 fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> Result<(), Failure> {
     let (program, pidfd) = held_program(truth, session)?;
     let cgroup = place::recorded(&session.evidence);
-    let mut below = tree::left(truth, Some(program.pid), cgroup.as_ref(), &[]);
+    let strays = Strays::like(truth, &session.evidence, program.pid).filter(|_| cgroup.is_none());
+    let kin = || strays.as_ref().map(|strays| strays.find(truth)).unwrap_or_default();
+    let left = |top| tree::left(truth, marks(session, cgroup.as_ref()), top, &kin(), &[]);
+    let mut below = left(Some(program.pid));
     let mut pen = pen(truth, home, session)?;
     let by = format!("pid {}", std::process::id());
     note(&mut pen, session, Body::StopAsked(StopAsked { by, grace_ms }))?;
-    for (number, patience) in [(signal::TERM, grace_ms), (signal::KILL, DEATH_MS)] {
+    let asking = agents::asking(agents::name_of(session)).into_iter().map(|number| (number, grace_ms));
+    for (number, patience) in asking.chain([(signal::KILL, DEATH_MS)]) {
         note_signal(&mut pen, session, number, &program)?;
         // Whatever the answer, what counts is whether it ends.
         let _ = signal::send(&pidfd, number);
@@ -257,23 +296,31 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
             break;
         }
     }
-    // What was started meanwhile is known to the cgroup.
-    below.extend(tree::left(truth, None, cgroup.as_ref(), &[]));
-    let held: Vec<_> = below.iter().filter_map(|one| truth.hold(&one.process).ok()).collect();
-    if !held.is_empty() || tree::holds_some(truth, cgroup.as_ref()) {
-        let pids = below.iter().map(|survivor| survivor.process.pid).collect();
-        note_signals(&mut pen, session, signal::KILL, pids)?;
-        tree::signal_all(truth, &below, cgroup.as_ref(), signal::KILL);
-        for pidfd in &held {
-            // Whoever lives on is named as a survivor.
-            let _ = ends_within(pidfd, DEATH_MS);
-        }
-        let alone = cgroup.as_ref().filter(|cgroup| tree::holds_some(truth, Some(cgroup)));
-        if let Some(Ok(mut changes)) = alone.map(Cgroup::changes) {
-            changes.await_empty(DEATH_MS);
-        }
-    }
+    // Nobody else knows what was started meanwhile.
+    add(&mut below, left(None));
+    kill_rest(truth, &mut pen, session, &below)?;
     seal::seal(truth, home, &session.id).map(|_| ())
+}
+
+/// Ends what is left of a session whose program is dead.
+fn kill_rest(truth: &Truth, pen: &mut Writer, session: &Session, below: &[Survivor]) -> Result<(), Failure> {
+    let cgroup = place::recorded(&session.evidence);
+    let held: Vec<_> = below.iter().filter_map(|one| truth.hold(&one.process).ok()).collect();
+    if held.is_empty() && !tree::holds_some(truth, cgroup.as_ref()) {
+        return Ok(());
+    }
+    let pids = below.iter().map(|survivor| survivor.process.pid).collect();
+    note_signals(pen, session, signal::KILL, pids)?;
+    tree::signal_all(truth, below, cgroup.as_ref(), signal::KILL);
+    for pidfd in &held {
+        // Whoever lives on is named as a survivor.
+        let _ = ends_within(pidfd, DEATH_MS);
+    }
+    let alone = cgroup.as_ref().filter(|cgroup| tree::holds_some(truth, Some(cgroup)));
+    if let Some(Ok(mut changes)) = alone.map(Cgroup::changes) {
+        changes.await_empty(DEATH_MS);
+    }
+    Ok(())
 }
 
 fn ends_within(pidfd: &OwnedFd, ms: u64) -> bool {

@@ -9,11 +9,9 @@ use abide_core::verdict::{Attention, Turn};
 use abide_sys::clock;
 
 use super::{Agent, among, is_hook, wall};
+use crate::launch::SESSION;
 use crate::store::SessionDir;
 use crate::truth::{Session, Truth};
-
-/// What a program in a session is told about that.
-const SESSION: &str = "ABIDE_SESSION";
 
 /// An agent that is followed.
 pub(crate) struct Following {
@@ -51,9 +49,16 @@ impl Following {
             place: &place,
         };
         let registry = self.adapter.registry(&running);
-        let held = self.adapter.conversation(&running);
-        // What is only inferred fits every other agent of this kind in this directory as well.
-        self.held = held.filter(|held| held.by != By::Newest || self.is_alone(truth, &place.cwd));
+        match self.adapter.conversation(&running) {
+            // It may have left the one that it was told for another.
+            Some(held) if held.by == By::Overtaken => {
+                self.held = Some(held).filter(|_| !self.is_alone(truth, &place.cwd));
+            }
+            // What is only inferred fits every other agent of this kind in this directory as well.
+            Some(held) if held.by != By::Newest || self.is_alone(truth, &place.cwd) => self.held = Some(held),
+            // An agent that is about to end may have given up its entry already: it was at the same until then.
+            Some(_) | None => {}
+        }
         self.read_on();
         let signs: Vec<Sign> = registry.into_iter().chain(transcript_sign(&self.story())).collect();
         Some(Agent {

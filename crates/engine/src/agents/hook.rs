@@ -7,7 +7,9 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::identity::Identity;
 
+use super::resume::conversation_of;
 use super::{git, is_kin_of, masked};
+use crate::notify::{self, Told};
 use crate::truth::{Session, Truth};
 use crate::{Sessions, find, launch};
 
@@ -21,7 +23,7 @@ const BETWEEN: [&str; 15] = [
 
 impl Sessions {
     /// Writes down what an agent told a hook of ours; gives the session, if there is anything to write down. `within` is
-    /// the session that the hook runs in.
+    /// the session that the hook runs in, `told_of` who is told of one that is made for it.
     ///
     /// # Errors
     /// If what was told makes no sense, or cannot be written.
@@ -30,16 +32,18 @@ impl Sessions {
         (agent, occasion): (&str, &str),
         told: &[u8],
         within: Option<&str>,
+        told_of: Option<&Told>,
     ) -> Result<Option<SessionId>, Failure> {
         let heard = hear(agent, occasion, told).ok_or_else(|| {
             Failure::new(Code::Usage, format!("{agent} tells nothing that is known with {occasion}"))
                 .hint("`abide hooks install` puts the right commands into an agent's settings")
         })?;
         let owner = owner(&self.truth, agent);
-        let inside = within.and_then(|id| self.find(id).ok()).filter(|one| one.verdict.status.is_active());
+        let inside = within.and_then(|id| self.find(id).ok()).map(|one| self.sealed_first(&one));
+        let inside = inside.filter(|one| one.verdict.status.is_active());
         let session = match inside {
             Some(session) => Some(session),
-            None => self.of_its_own(agent, &heard, owner)?,
+            None => self.of_its_own(agent, &heard, owner, told_of)?,
         };
         let Some(session) = session else { return Ok(None) };
         for body in facts(&session, agent, &heard, owner) {
@@ -55,23 +59,22 @@ impl Sessions {
         agent: &str,
         heard: &Heard,
         owner: Option<Identity>,
+        told_of: Option<&Told>,
     ) -> Result<Option<Session>, Failure> {
         // Tools come and go too often for this, and say nothing that a turn does not.
         if matches!(heard.what, What::ToolBegan { .. } | What::ToolEnded { .. }) {
             return Ok(None);
         }
         for session in self.list()? {
+            if conversation_of(&session).as_ref() == Some(&heard.conversation) {
+                let _ = self.sealed_first(&session);
+            }
             let adopted = session.evidence.beginning.adopted.as_ref().map(|told| &told.body);
             let Some(adopted) = adopted.filter(|adopted| adopted.agent.as_deref() == Some(agent)) else {
                 continue;
             };
             if owner.is_some_and(|owner| owner.is(&adopted.program)) && session.verdict.status.is_active() {
                 return Ok(Some(session));
-            }
-            let turn = session.evidence.work.turn.as_ref();
-            let same = turn.is_some_and(|told| told.body.conversation.as_ref() == Some(&heard.conversation));
-            if same {
-                self.seal(&session.id)?;
             }
         }
         // Without its process nothing could ever be told of it.
@@ -87,17 +90,24 @@ impl Sessions {
             cwd: heard.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default(),
             agent: Some(agent.to_owned()),
         };
-        self.adopt(&id, about).map(Some)
+        self.make_known(&id, about, told_of).map(Some)
     }
 
     /// Makes a session of a process that was started elsewhere.
-    fn adopt(&mut self, id: &SessionId, about: Adopted) -> Result<Session, Failure> {
+    fn make_known(
+        &mut self,
+        id: &SessionId,
+        about: Adopted,
+        told_of: Option<&Told>,
+    ) -> Result<Session, Failure> {
         let home = self.ensure_home()?;
         let dir = home.draft(id)?;
         let failed = |e: std::io::Error| Failure::io("create session", id, &e).about(id.as_str());
         let mut pen = dir.write(Role::Hook, Truth::new().now().boot).map_err(failed)?;
         let now = Truth::new().now();
-        let published = pen.add(now.at, Body::Adopted(Box::new(about))).and_then(|()| home.publish(id));
+        let kept = told_of.map_or(Ok(()), |told| dir.set_told(told));
+        let recorded = kept.and_then(|()| pen.add(now.at, Body::Adopted(Box::new(about))));
+        let published = recorded.and_then(|()| home.publish(id));
         if let Err(error) = published {
             home.discard(id, &dir);
             return Err(failed(error));
@@ -111,7 +121,9 @@ impl Sessions {
         let home = self.home().ok_or_else(|| find::nothing(id.as_str()))?;
         let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
         let mut pen = dir.write(Role::Hook, self.truth.now().boot).map_err(failed)?;
-        pen.add(self.truth.now().at, body).map_err(failed)
+        pen.add(self.truth.now().at, body.clone()).map_err(failed)?;
+        notify::call_about(&dir, &body);
+        Ok(())
     }
 }
 

@@ -9,7 +9,8 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_sys::{clock, poll};
 
-use super::{Agent, adapter_of, unanswered};
+use super::checkpoint::{Checkpoint, Since};
+use super::{Agent, adapter_of, scribe, unanswered};
 use crate::truth::Session;
 use crate::wait::Ending;
 use crate::{Sessions, find};
@@ -33,6 +34,8 @@ pub struct Resumable {
     pub survivors: Vec<Survivor>,
     /// A living process that is at it.
     pub writer: Option<u32>,
+    /// The last checkpoint of it, and how its transcript stands to that, where the transcript has less.
+    pub ahead: Option<(Checkpoint, Since)>,
 }
 
 impl Sessions {
@@ -79,10 +82,17 @@ impl Sessions {
         let of_agent = super::named_by(&argv).is_some_and(|named| named.name() == adapter.name());
         let argv = if of_agent { argv } else { vec![adapter.name().to_owned()] };
         let place = Place { cwd: cwd_of(session), ..place.clone() };
+        // A turn that has no name of its agent's is none that was written down.
+        let turn = session.evidence.work.turn.as_ref();
+        let silent = turn.is_none_or(|told| scribe::is_ours(&told.body.turn));
+        if silent && begun(session).is_some() && adapter.transcript(&place, &conversation).is_none() {
+            return Err(nothing_of(session, &conversation));
+        }
         let mut found = self.found(adapter, conversation, (&argv, prompt), &place);
         found.survivors = self.survivors(session);
         found.had_terminal = session.has_terminal();
         found.from = Some(id.clone());
+        found.ahead = self.ahead(session, adapter, &found.conversation);
         Ok(found)
     }
 
@@ -132,6 +142,7 @@ impl Sessions {
             adapter,
             conversation,
             writer,
+            ahead: None,
         }
     }
 
@@ -169,15 +180,31 @@ impl Sessions {
     }
 }
 
+/// A conversation that was begun and of which there is nothing.
+fn nothing_of(session: &Session, conversation: &str) -> Failure {
+    let id = &session.id;
+    let message = format!("nothing is found of conversation {conversation}, which session {id} began");
+    Failure::new(Code::NoAgent, message)
+        .hint(format!("its agent may have ended before it wrote any of it: `abide inspect {id}` shows what was asked for"))
+        .about(id.as_str())
+        .in_status(session.verdict.status)
+}
+
 /// The conversation of a session's agent, as far as its record tells.
-fn conversation_of(session: &Session) -> Option<String> {
+pub(super) fn conversation_of(session: &Session) -> Option<String> {
     let work = &session.evidence.work;
     let summary = work.summary.as_ref().and_then(|told| told.body.conversation.clone());
-    summary.or_else(|| work.turn.as_ref()?.body.conversation.clone())
+    summary.or_else(|| work.turn.as_ref()?.body.conversation.clone()).or_else(|| begun(session))
+}
+
+/// The conversation that its agent was told to begin.
+fn begun(session: &Session) -> Option<String> {
+    let launched = session.evidence.beginning.launched.as_ref()?;
+    launched.body.begun.as_ref().map(|begun| begun.conversation.clone())
 }
 
 /// Where a session's agent worked.
-fn cwd_of(session: &Session) -> PathBuf {
+pub(super) fn cwd_of(session: &Session) -> PathBuf {
     let (beginning, work) = (&session.evidence.beginning, &session.evidence.work);
     let turn = work.turn.as_ref().map(|told| told.body.cwd.clone());
     let launched = beginning.launched.as_ref().map(|told| told.body.cwd.clone());

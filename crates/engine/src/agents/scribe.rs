@@ -1,18 +1,20 @@
-//! The scribe: follows the agent in a session and writes down what it does and wants. It stands beside the host, for
-//! agents only, and can go at any moment: all that it knows is in the agent's files and in the evidence, and the host
-//! starts the next one. Nobody waits for it.
+//! The scribe: follows the agent in a session, writes down what it does and wants, and saves its transcript and files that
+//! were named. It stands beside the host, only where there is something to follow, and can go at any moment: all that it
+//! knows is in the agent's files and in the evidence, and the host starts the next one. Nobody waits for it.
 
+mod keep;
 mod tell;
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use abide_agents::{Level, Sign, Source, weigh};
-use abide_core::evidence::Role;
+use abide_agents::{Adapter, Sign, Source, weigh};
+use abide_core::evidence::{Reason, Role};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::verdict::Turn;
+use abide_core::verdict::checkpoint::Schedule;
 use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
 use abide_sys::signal::{self, Signals};
@@ -21,11 +23,14 @@ use abide_sys::watch::Watch;
 use abide_sys::{clock, poll};
 
 use super::following::{self, Following};
-use super::{Agent, in_session, wall};
+use super::{Agent, has_lived, in_session, is_kin, name_of, wall};
 use crate::recording::snapshot::{self, Source as From};
 use crate::store::{Home, SessionDir, Writer};
-use crate::truth::{Session, Truth};
+use crate::truth::{Relative, Session, Truth};
 use crate::wait::Ending;
+
+use keep::Keeping;
+pub(crate) use tell::is_ours;
 
 /// How a process learns that it is to be a scribe.
 pub(crate) const ARGUMENT: &CStr = c"__scribe";
@@ -41,16 +46,31 @@ const ALERT_MS: u64 = 1_000;
 const SCREEN_MS: u64 = 400;
 /// An agent is looked for no more often than this.
 const SEARCH_MS: u64 = 500;
+/// The same where no agent was ever seen.
+const RARE_SEARCH_MS: u64 = 2_000;
+/// A wrapper starts its agent within this long; what an agent starts of its own kind is gone after `BRIEF_MS`.
+const WRAPPING_MS: u64 = 20_000;
+const BRIEF_MS: u64 = 400;
+/// One that is told to go waits so long for a stop, which it would stay for.
+const LEAVE_MS: u64 = 1_000;
 
 /// Starts a scribe for a session; where there is one already, it goes by itself.
 pub(crate) fn start(dir: &SessionDir, id: &SessionId) -> io::Result<()> {
-    let image = Image {
+    spawn::detached(&image(id)?, &[dir.dir().as_fd()])
+}
+
+/// The same, and holds it: it is ours to reap.
+pub(crate) fn start_held(dir: &SessionDir, id: &SessionId) -> io::Result<OwnedFd> {
+    spawn::helper(&image(id)?, &[dir.dir().as_fd()]).map(|(_, held)| held)
+}
+
+fn image(id: &SessionId) -> io::Result<Image> {
+    Ok(Image {
         paths: vec![c"/proc/self/exe".to_owned()],
         argv: vec![c"abide".to_owned(), ARGUMENT.to_owned(), CString::new(id.as_str())?],
         env: Vec::new(),
         cwd: c"/".to_owned(),
-    };
-    spawn::detached(&image, &[dir.dir().as_fd()])
+    })
 }
 
 /// Runs a scribe in this process until its session is over.
@@ -70,6 +90,7 @@ pub(crate) fn main() -> Result<(), Failure> {
     if lock::take(pen.file(), Holder::Scribe).map_err(failed)? {
         let signals = Signals::of(&[signal::TERM, signal::HUP, signal::INT]).map_err(failed)?;
         let ending = Ending::new(&truth, &home, &id);
+        let keeping = Keeping::new(Schedule::new(&ending.session.evidence));
         Scribe {
             truth: &truth,
             home: &home,
@@ -80,6 +101,7 @@ pub(crate) fn main() -> Result<(), Failure> {
             following: None,
             told: None,
             ours: None,
+            keeping,
             at: Times::default(),
         }
         .follow();
@@ -96,10 +118,11 @@ struct Scribe<'a> {
     /// The session, and what becomes readable at its end.
     ending: Ending,
     following: Option<Following>,
-    /// The last turn that the transcript told of: the conversation, how many prompts, and its name.
+    /// The last turn that the transcript told to be over: the conversation, how many prompts, and its name.
     told: Option<(String, u64, Option<String>)>,
     /// The turn that has a name of ours will be the prompt of this number in the transcript.
     ours: Option<u64>,
+    keeping: Keeping,
     at: Times,
 }
 
@@ -108,10 +131,14 @@ struct Scribe<'a> {
 struct Times {
     screen: u64,
     search: u64,
+    /// Since when the agent has been followed.
+    followed: u64,
     /// What the screen said then.
     shown: Option<Sign>,
     /// Something was heard: what it means may be told a little later.
     hint: u64,
+    /// It was told to go, and goes then unless a stop is under way.
+    leave: Option<u64>,
 }
 
 impl Scribe<'_> {
@@ -135,15 +162,22 @@ impl Scribe<'_> {
         self.conclude();
     }
 
-    /// Waits until something may have changed. True if this scribe was told to go.
+    /// Waits until something may have changed. True if this scribe was told to go and nobody ends the session.
     fn pause(&mut self, watch: Option<&Watch>) -> bool {
-        let working = self.session().verdict.turn == Turn::Working;
-        let alert = clock::now().boot < self.at.hint.saturating_add(ALERT_MS);
-        let patience = match working || self.following.is_none() {
+        let now = clock::now().boot;
+        let alert = now < self.at.hint.saturating_add(ALERT_MS);
+        let turn = self.session().verdict.turn;
+        let expects = match &self.following {
+            None => self.expects_agent(),
+            Some(_) => turn == Turn::Unknown && self.may_wrap(now),
+        };
+        let patience = match turn == Turn::Working || expects {
             _ if alert => 2 * APART_MS,
             true => WORKING_MS,
             false => SETTLED_MS,
         };
+        let at = self.at.leave.into_iter().chain(self.keep_at()).min();
+        let patience = at.map_or(patience, |at| patience.min(at.saturating_sub(now))).max(APART_MS);
         let mut fds: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd()];
         fds.extend(self.ending.fds());
         let calm = poll::readable(&fds, Some(APART_MS));
@@ -155,36 +189,45 @@ impl Scribe<'_> {
             self.at.hint = clock::now().boot;
         }
         while let Some(caught) = self.signals.next() {
-            if caught.number != signal::HUP {
-                return true;
+            if caught.number == signal::HUP {
+                self.save_now(Reason::Hangup);
+            } else {
+                self.save_now(Reason::Terminate);
+                self.at.leave.get_or_insert(clock::now().boot.saturating_add(LEAVE_MS));
             }
         }
-        false
+        let stops = self.session().evidence.closing.stop_asked.is_some();
+        self.at.leave.is_some_and(|at| at <= clock::now().boot) && !stops
     }
 
     fn round(&mut self) {
         self.ending.look_again(self.truth, self.home);
-        if let Some(agent) = self.look() {
-            self.tell(&agent);
+        match self.look() {
+            Some(agent) => self.tell(&agent),
+            // Its agent may have died together with the scribe before.
+            None if self.following.is_none() => self.seal(),
+            None => {}
         }
+        self.keep();
     }
 
     /// The agent as it is now; none if there is none.
     fn look(&mut self) -> Option<Agent> {
         let now = clock::now().boot;
+        self.follow_the_right_one(now);
         let known = self.following.as_mut().and_then(|following| following.agent(self.truth));
         if known.is_none() {
             if let Some(gone) = self.following.take() {
                 self.tell_gone(gone);
             }
-            if now < self.at.search.saturating_add(SEARCH_MS) {
+            let apart = if self.expects_agent() { SEARCH_MS } else { RARE_SEARCH_MS };
+            if now < self.at.search.saturating_add(apart) {
                 return None;
             }
             self.at.search = now;
             let (adapter, process) = in_session(self.truth, self.session())?;
-            let identity = self.truth.identify(process.pid).ok()?;
-            self.tell_program(identity, process.parent, adapter.name());
-            self.following = Some(Following::new(adapter, identity, process.command));
+            self.follow_this(adapter, process);
+            self.at.followed = now;
         }
         let known = known.or_else(|| self.following.as_mut()?.agent(self.truth));
         let mut agent = known?;
@@ -195,6 +238,33 @@ impl Scribe<'_> {
         }
         agent.standing = weigh(&agent.signs, wall());
         Some(agent)
+    }
+
+    /// The one that is followed may be a wrapper that had not started its agent when it was found, or a fork of the agent that
+    /// has become something else since: then the agent is followed instead.
+    fn follow_the_right_one(&mut self, now: u64) {
+        let Some(followed) = self.following.as_ref().map(|following| following.process.pid) else { return };
+        if !self.may_wrap(now) || now < self.at.search.saturating_add(SEARCH_MS) {
+            return;
+        }
+        self.at.search = now;
+        let Some((adapter, process)) = in_session(self.truth, self.session()) else { return };
+        let is_inner = process.parent == followed && has_lived(self.truth, &process, BRIEF_MS);
+        let is_none = || self.truth.process(followed).is_some_and(|one| !is_kin(self.truth, &one));
+        if process.pid != followed && (is_inner || is_none()) {
+            self.follow_this(adapter, process);
+        }
+    }
+
+    fn follow_this(&mut self, adapter: &'static dyn Adapter, process: Relative) {
+        if let Ok(identity) = self.truth.identify(process.pid) {
+            self.tell_program(identity, process.parent, adapter.name());
+            self.following = Some(Following::new(adapter, identity, process.command));
+        }
+    }
+
+    const fn may_wrap(&self, now: u64) -> bool {
+        now < self.at.followed.saturating_add(WRAPPING_MS)
     }
 
     /// What the screen says, where a host shows it.
@@ -209,12 +279,7 @@ impl Scribe<'_> {
                 .filter(|shown| shown.source == From::Live)
         });
         self.at.shown = shown.flatten().and_then(|shown| {
-            let text = shown.screen.view().text();
-            let lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
-            let known = agent.adapter.screen(&lines);
-            // A question that its adapter does not know is one all the same.
-            let asks = abide_agents::asks(&lines).then_some(Level::ANSWER);
-            let level = known.filter(Level::asks).or(asks).or(known)?;
+            let level = super::level(agent.adapter, &super::lines(&shown.screen))?;
             let says = "what it shows".to_owned();
             Some(Sign { source: Source::Screen, level, at: wall(), until: None, says })
         });
@@ -225,11 +290,16 @@ impl Scribe<'_> {
         &self.ending.session
     }
 
+    /// Whether an agent was seen in the session, or its command is one.
+    fn expects_agent(&self) -> bool {
+        name_of(self.session()).is_some()
+    }
+
     fn is_removed(&self) -> bool {
         self.session().evidence.closing.removing.is_some()
     }
 
-    fn recording(&self) -> Option<io::Result<std::os::fd::OwnedFd>> {
+    fn recording(&self) -> Option<io::Result<OwnedFd>> {
         Some(self.dir.growing_recording().map(Into::into))
     }
 }

@@ -312,6 +312,8 @@ impl Attached {
                 ToClient::Ended => over = true,
                 ToClient::Welcome { .. }
                 | ToClient::Applied { .. }
+                | ToClient::Withdrawn { .. }
+                | ToClient::Reached { .. }
                 | ToClient::Snapshot { .. }
                 | ToClient::Marked { .. }
                 | ToClient::Exec { .. }

@@ -22,8 +22,9 @@ use crate::truth::{Session, Truth};
 
 /// A host that has not answered by then hangs.
 const ANSWER_MS: u64 = 2_000;
-/// How much is on its way at once: enough that the terminal never waits for it.
-const ON_ITS_WAY: usize = 1 << 20;
+/// How much is on its way at once: enough that the terminal never waits for it, and no more than a host hears of one that
+/// the program does not take, so that it hears too that it is withdrawn.
+const ON_ITS_WAY: usize = LONGEST;
 /// The longest line, its end included, that a terminal keeps for a program that reads lines; the kernel drops the rest.
 const LONGEST_LINE: usize = 4095;
 
@@ -194,8 +195,10 @@ impl<'a> Driver<'a> {
             }
             let left = deadline.saturating_sub(clock::now().boot);
             if left == 0 {
-                let missing = rest.len() + self.client.unconfirmed();
-                return Err(self.unread(bytes.len() - missing, bytes.len()));
+                return match self.give_up(bytes, rest.len()) {
+                    Some(told) => Err(told),
+                    None => Ok(Typed { position, bytes: bytes.len() as u64 }),
+                };
             }
             let interests = [
                 Interest { fd: self.client.as_fd(), read: true, write: self.client.unsent() > 0 },
@@ -205,7 +208,7 @@ impl<'a> Driver<'a> {
             if ready[0].read {
                 let before = self.client.unconfirmed();
                 if self.client.hear().is_err() {
-                    self.come_back(deadline)?;
+                    self.come_back(deadline).map_err(|failure| self.with_count(failure, bytes, rest))?;
                 }
                 if self.client.unconfirmed() < before {
                     deadline = clock::now().boot.saturating_add(patience_ms);
@@ -213,7 +216,7 @@ impl<'a> Driver<'a> {
             } else if ready[1].read {
                 self.hear_out();
                 if !rest.is_empty() || self.client.unconfirmed() > 0 {
-                    return Err(self.over());
+                    return Err(self.with_count(self.over(), bytes, rest));
                 }
             }
             let _ = self.client.send_on();
@@ -222,6 +225,34 @@ impl<'a> Driver<'a> {
             let _ = self.client.release();
         }
         Ok(Typed { position, bytes: bytes.len() as u64 })
+    }
+
+    /// The program takes no more: what is not in its terminal by now is withdrawn. Says how much is, if that is not all.
+    fn give_up(&mut self, bytes: &[u8], unsaid: usize) -> Option<Failure> {
+        let deadline = clock::now().boot.saturating_add(ANSWER_MS);
+        let withdrawn = self.client.withdraw(deadline);
+        let sent = bytes.len() - unsaid - self.client.unconfirmed() + withdrawn.unwrap_or(0);
+        self.client.give_up();
+        if withdrawn.is_none() {
+            return Some(self.unread(&format!(
+                "at least {sent} of {} bytes are in its terminal, and more may follow",
+                bytes.len()
+            )));
+        }
+        let closing = press::closing(&bytes[..sent], bytes);
+        if !closing.is_empty() {
+            // Nobody waits for it; without it, what others type later would be taken for pasted too.
+            let _ = self.client.input(&closing);
+        }
+        let told = format!("{sent} of {} bytes are in its terminal, and the rest was withdrawn", bytes.len());
+        (sent < bytes.len()).then(|| self.unread(&told))
+    }
+
+    /// Nobody is left who could say more.
+    fn with_count(&self, failure: Failure, bytes: &[u8], rest: &[u8]) -> Failure {
+        let (all, sent) = (bytes.len(), bytes.len() - rest.len() - self.client.unconfirmed());
+        let told = format!("at least {sent} of {all} bytes were in its terminal");
+        Failure { message: format!("{}; {told}", failure.message), ..failure }
     }
 
     /// The session is over: what its program took before that is confirmed before the host goes.
@@ -344,17 +375,14 @@ impl<'a> Driver<'a> {
             .in_status(self.session.verdict.status)
     }
 
-    fn unread(&self, read: usize, all: usize) -> Failure {
+    fn unread(&self, how_much: &str) -> Failure {
         let id = self.session.id.as_str();
-        Failure::new(
-            Code::TimedOut,
-            format!("the program of session {id} takes no more: {read} of {all} bytes are in its terminal"),
-        )
-        .hint(format!(
-            "`abide snapshot {id}` shows what it does; it may be stopped, or busy with something else"
-        ))
-        .about(id)
-        .in_status(self.session.verdict.status)
+        Failure::new(Code::TimedOut, format!("the program of session {id} takes no more: {how_much}"))
+            .hint(format!(
+                "`abide snapshot {id}` shows what it does; it may be stopped, or busy with something else"
+            ))
+            .about(id)
+            .in_status(self.session.verdict.status)
     }
 }
 

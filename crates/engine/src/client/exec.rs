@@ -17,6 +17,7 @@ use abide_core::screen::Screen;
 use abide_core::verdict::program_of;
 use abide_core::wire::{LONGEST, ToClient};
 use abide_sys::poll::{self, Interest};
+use abide_sys::watch::Watch;
 use abide_sys::{clock, tty};
 
 use self::listening::{Listening, without_prompt, without_returns};
@@ -95,13 +96,17 @@ impl Driver<'_> {
             let nonce = nonce().map_err(|e| self.failed(&e))?;
             let (dir, path) = self.exec_path(&nonce)?;
             let files = shell::files(at.shell, &path, &nonce, line);
-            dir.add_exec(&nonce, &files).map_err(|e| self.failed(&e))?;
+            let held = dir.add_exec(&nonce, at.pid, &files).map_err(|e| self.failed(&e))?;
             let run = Run { at: &at, path: &path, nonce: &nonce, line, dir: &dir, deadline };
             let done = self.run_line(&run, seen);
             let why = done.as_ref().err().map(|unfinished| unfinished.failure.code);
             if why != Some(Code::TimedOut) {
                 dir.remove_exec(&nonce);
             }
+            if why.is_none() {
+                dir.clear_execs(at.pid);
+            }
+            drop(held);
             // Somebody else was first, or has just typed.
             if why != Some(Code::Busy) || clock::now().boot >= began.saturating_add(SHELL_MS) {
                 return done;
@@ -152,6 +157,7 @@ impl Driver<'_> {
         let recording = run.dir.recording().map_err(|e| self.failed(&e))?;
         let from = recording.length().map_err(|e| self.failed(&e))?;
         let mut listening = Listening::new(Reader::new(recording, from), run.nonce);
+        listening.hints = (steps.len() > 1).then(|| self.hints(run.dir)).flatten();
         let mut phase = Phase::Begin;
         for step in &steps {
             if let Case::Shown(sign, wanted) = &step.case {
@@ -175,18 +181,27 @@ impl Driver<'_> {
                 break;
             }
         }
+        // From here on the host says what there is to know.
+        listening.hints = None;
         if !self.begins(&mut listening, run)? {
             let _ = self.cancel(run);
             return Err(self.no_shell("what reads its terminal did not run the line").into());
         }
         let prompt = screen.live().before_cursor();
         let ended =
-            self.listen(&mut listening, (run.deadline, Some((run.at.pid, &prompt))), |it| it.code.is_some());
+            self.listen(&mut listening, (run.deadline, Some((run.at, &prompt))), |it| it.code.is_some());
         let done = self.executed(&listening, position, ended);
         if done.is_ok() && !listening.typed {
             self.learn_footing(run.at);
         }
         done
+    }
+
+    /// What tells of keys that are shown, of which nobody else is told. Without it the recording is read often enough.
+    fn hints(&self, dir: &SessionDir) -> Option<Watch> {
+        let watch = Watch::new().ok()?;
+        watch.growth_of(dir.growing_recording().ok()?).ok()?;
+        Some(watch)
     }
 
     /// What these keys are in this terminal now.
@@ -239,6 +254,8 @@ impl Driver<'_> {
                 | ToClient::Stage { .. }
                 | ToClient::Paint(_)
                 | ToClient::Output(_)
+                | ToClient::Withdrawn { .. }
+                | ToClient::Reached { .. }
                 | ToClient::Snapshot { .. }
                 | ToClient::Marked { .. }
                 | ToClient::Exec { .. }
@@ -262,11 +279,11 @@ impl Driver<'_> {
     }
 
     /// Reads what comes until it is enough, and says whether it was in time. A line that runs is over, too, if its shell
-    /// is at its prompt again, as it was before.
+    /// is gone, or at its prompt again as it was before.
     fn listen(
         &mut self,
         listening: &mut Listening,
-        (deadline, before): (Option<u64>, Option<(u32, &str)>),
+        (deadline, before): (Option<u64>, Option<(&AtPrompt, &str)>),
         enough: impl Fn(&Listening) -> bool,
     ) -> Result<bool, Unfinished> {
         let mut quiet = 0;
@@ -284,20 +301,23 @@ impl Driver<'_> {
             quiet = if listening.reader.offset() == offset { quiet + 1 } else { 0 };
             let left = deadline.map(|at| at.saturating_sub(clock::now().boot));
             let look = before.filter(|_| listening.begun && (quiet > 1 || left == Some(0)));
-            if let Some((pid, prompt)) = look
-                && self.is_broken_off(listening.broken, (pid, prompt))?
-            {
+            let why = match look {
+                Some(before) => self.why_broken_off(listening.broken, before)?,
+                None => None,
+            };
+            if let Some(why) = why {
                 // Its end may have been told meanwhile.
                 listening.read().map_err(|e| self.failed(&e))?;
-                return if enough(listening) { Ok(true) } else { Err(self.broken_off(listening)) };
+                return if enough(listening) { Ok(true) } else { Err(self.broken_off(listening, why)) };
             }
             if left == Some(0) {
                 return Ok(false);
             }
             let wait = left.unwrap_or(RESCAN_MS).min(RESCAN_MS);
-            let interests =
-                [Interest::reading(self.client().as_fd()), Interest::reading(self.ended().as_fd())];
-            let ready = poll::wait(&interests, Some(wait));
+            let fds = [self.client().as_fd(), self.ended().as_fd()];
+            let interests = fds.into_iter().chain(listening.hints.as_ref().map(AsFd::as_fd));
+            let ready = poll::wait(&interests.map(Interest::reading).collect::<Vec<_>>(), Some(wait));
+            drop(listening.hints.as_ref().and_then(Watch::hints));
             if ready[0].read && self.client_mut().hear().is_err() && !ready[1].read {
                 // What is on record is read whoever serves; without anyone, the end is on record soon.
                 let _ = self.come_back(clock::now().boot.saturating_add(RESCAN_MS));
@@ -305,25 +325,36 @@ impl Driver<'_> {
         }
     }
 
-    /// Whether the line is over although nobody said so: its shell waits at a prompt like the one before.
-    fn is_broken_off(&mut self, by_key: bool, (pid, prompt): (u32, &str)) -> Result<bool, Failure> {
-        if !self.is_at_prompt(pid) {
-            return Ok(false);
+    /// Why the line is over although nobody said so: its shell is gone, or waits at a prompt like the one before.
+    fn why_broken_off(
+        &mut self,
+        by_key: bool,
+        (at, prompt): (&AtPrompt, &str),
+    ) -> Result<Option<&'static str>, Failure> {
+        if at.who.is_some_and(|who| self.truth().is_alive(&who).is_dead()) {
+            return Ok(Some("its shell has ended, and did not say how the line did"));
+        }
+        let Some(found) = self.at_prompt(at.pid) else { return Ok(None) };
+        if found.is_another_than(at) {
+            return Ok(Some(
+                "another shell has taken the place of the one that ran the line, and says no code",
+            ));
+        }
+        if by_key {
+            return Ok(Some("the line was broken off by Ctrl-C"));
         }
         let (screen, _) = self.look()?;
-        Ok(by_key || is_alike(&screen.live().before_cursor(), prompt))
+        let alike = is_alike(&screen.live().before_cursor(), prompt);
+        Ok(alike.then_some(
+            "its shell is at a prompt again and did not say how the line ended: a command of it was broken off as by \
+            Ctrl-C, or another shell is in its place",
+        ))
     }
 
-    fn broken_off(&self, listening: &Listening) -> Unfinished {
+    fn broken_off(&self, listening: &Listening, why: &str) -> Unfinished {
         if self.cut().is_some() {
             return Unfinished { failure: self.not_recorded(), output: self.written(listening) };
         }
-        let why = if listening.broken {
-            "the line was broken off by Ctrl-C"
-        } else {
-            "its shell is at a prompt again and did not say how the line ended: a command of it was broken off as by \
-            Ctrl-C, or another shell is in its place"
-        };
         let way_out = format!("`abide snapshot {}` shows what is there", self.session().id);
         let failure = self.refusal(Code::Interrupted, why, &way_out);
         Unfinished { failure, output: without_prompt(self.written(listening)) }
@@ -338,7 +369,7 @@ impl Driver<'_> {
         ended?;
         let output = self.written(listening);
         match listening.code {
-            Some(_) if listening.cut => Err(Unfinished { failure: self.not_recorded(), output }),
+            Some(code) if listening.cut => Err(Unfinished { failure: self.not_all_recorded(code), output }),
             Some(code) => Ok(Executed { code, output, position }),
             None => {
                 let id = &self.session().id;

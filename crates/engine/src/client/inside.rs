@@ -6,6 +6,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::verdict::program_of;
 use abide_sys::tty;
 
+use crate::launch;
 use crate::place::tree::is_helper;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
@@ -58,6 +59,6 @@ fn is_inside(truth: &Truth, home: &Home, session: &Session) -> bool {
 fn is_said_to_be_inside(home: &Home, session: &Session) -> bool {
     let said = |name: &str| std::env::var_os(name).unwrap_or_default();
     let real = |path: &Path| std::fs::canonicalize(path).ok();
-    said("ABIDE_SESSION") == session.id.as_str()
+    said(launch::SESSION) == session.id.as_str()
         && real(home.path()).is_some_and(|home| real(Path::new(&said("ABIDE_HOME"))) == Some(home))
 }

@@ -16,6 +16,8 @@ use crate::truth::{Relative, Session};
 /// How long a program that shows nothing more has taken a paste in, and how long that is waited for at most.
 const CALM_MS: u64 = 120;
 const TAKEN_MS: u64 = 2_000;
+/// How long an agent that starts shows nothing more once its input is there, if that cannot be told by what it shows.
+const QUIET_MS: u64 = 2_000;
 /// Evidence is read again after this long, whatever was heard.
 const RESCAN_MS: u64 = 250;
 /// So many lines of what is shown are told where no turn opened.
@@ -44,6 +46,14 @@ pub struct Prompting {
     pub queue: bool,
 }
 
+/// What can be told of an agent's input.
+struct Input {
+    position: u64,
+    agent: Option<u32>,
+    /// The agent is known to look so when its input is there, and asked for brackets around what is pasted.
+    is_there: bool,
+}
+
 impl Driver<'_> {
     /// Submits a text to the agent and returns once a turn has opened.
     ///
@@ -52,7 +62,7 @@ impl Driver<'_> {
     pub fn prompt(&mut self, text: &str, how: Prompting) -> Result<Prompted, Failure> {
         let deadline = clock::now().boot.saturating_add(how.patience_ms);
         let before = self.wait_until_ready(deadline, how.queue)?;
-        self.refuse_where_asked(&before)?;
+        self.wait_for_input(&before, deadline)?;
         let known = before.evidence.work.turn.as_ref().map(|told| told.order);
         let typed = self.paste(text.trim_end_matches(['\r', '\n']).as_bytes(), how.patience_ms)?;
         self.calm_down(typed.position)?;
@@ -153,6 +163,8 @@ impl Driver<'_> {
                 Err(self.refuse(&session, Code::WantsPerson, message).hint(hint))
             }
             (Turn::Working, _) if !queue => {
+                // That it asks something is told a moment after that it works.
+                self.look_at_input(&session)?;
                 let message = format!("the agent of session {id} is in the middle of a turn");
                 let hint = format!(
                     "`abide wait {id} --turn settled` waits for its end; --queue submits all the same"
@@ -173,17 +185,45 @@ impl Driver<'_> {
         front.iter().any(|one| is_agent(&one.process))
     }
 
-    /// Whether a question stands on the screen that Enter would answer: consent is nothing that a prompt may give.
-    fn refuse_where_asked(&mut self, session: &Session) -> Result<(), Failure> {
-        let (screen, _) = self.look()?;
-        let lines: Vec<String> = screen.view().text().trim_end().lines().map(str::to_owned).collect();
-        if !agents::asks(&lines) {
-            return Ok(());
+    /// Waits until the agent's input is there: one that starts paints it more than once, and loses what is pasted before.
+    fn wait_for_input(&mut self, session: &Session, deadline: u64) -> Result<(), Failure> {
+        let begun = session.evidence.work.turn.as_ref().and_then(|told| told.body.owner);
+        let (mut shown, mut since) = (None, 0);
+        loop {
+            let input = self.look_at_input(session)?;
+            let now = clock::now().boot;
+            if shown.replace(input.position) != Some(input.position) {
+                since = now;
+            }
+            let used = begun.is_some_and(|owner| Some(owner.pid) == input.agent);
+            if used || input.is_there || now.saturating_sub(since) >= QUIET_MS {
+                return Ok(());
+            }
+            if now >= deadline {
+                let id = &session.id;
+                let message =
+                    format!("the input of the agent of session {id} is not there; nothing was typed");
+                let hint = format!("`abide snapshot {id}` shows what is there; --timeout waits longer");
+                return Err(self.refuse(session, Code::NoTurn, message).hint(hint));
+            }
+            let _ = poll::readable(&[self.ended().as_fd()], Some(CALM_MS.min(deadline - now)));
+        }
+    }
+
+    /// Looks at the agent's input. A question that stands there Enter would answer, and consent is nothing that a prompt
+    /// may give.
+    fn look_at_input(&mut self, session: &Session) -> Result<Input, Failure> {
+        let (screen, position) = self.look()?;
+        let (agent, lines) = (agents::in_session(self.truth(), session), agents::lines(&screen));
+        let level = agent.as_ref().and_then(|(adapter, _)| agents::level(*adapter, &lines));
+        if !level.is_some_and(|level| level.asks()) {
+            let ready = agent.as_ref().is_some_and(|(adapter, _)| adapter.takes_input(&lines));
+            let is_there = ready && screen.input_modes().bracketed_paste;
+            return Ok(Input { position, agent: agent.map(|(_, process)| process.pid), is_there });
         }
         let id = &session.id;
-        let message = format!(
-            "the agent of session {id} waits for a person: a list of choices is shown; nothing was typed"
-        );
+        let message =
+            format!("the agent of session {id} waits for a person: it asks something; nothing was typed");
         let hint =
             format!("`abide snapshot {id}` shows what it asks; `abide keys {id} Enter` and its like answer");
         Err(self.refuse(session, Code::WantsPerson, message).hint(hint))

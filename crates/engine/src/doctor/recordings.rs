@@ -5,7 +5,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::instant::Span;
 
 use super::{Check, Examining, bad, failed, weak};
-use crate::recording::whole;
+use crate::recording::{shed, whole};
 use crate::{Gap, Session, Sessions, What};
 
 const NAME: &str = "recording";
@@ -17,7 +17,7 @@ const PATIENCE: u64 = 4 << 30;
 struct Read {
     /// Places that cannot be read, and output that is gone although it was recorded.
     lost: Vec<Gap>,
-    /// Output that was never recorded.
+    /// Output that was not kept.
     cut: Vec<Gap>,
 }
 
@@ -25,7 +25,8 @@ pub(super) fn check(sessions: &Sessions, all: &[Session], how: &Examining<'_>) -
     let mut checks = Vec::new();
     let length = |session: &Session| {
         let dir = sessions.home()?.session(&session.id).ok()?;
-        dir.recording().and_then(|recording| recording.length()).ok()
+        let recording = dir.recording().ok()?;
+        Some(recording.length().ok()?.saturating_sub(shed::begins(&recording)))
     };
     let mut lengths: Vec<(u64, &Session)> =
         all.iter().map(|session| (length(session).unwrap_or(0), session)).collect();
@@ -40,7 +41,9 @@ pub(super) fn check(sessions: &Sessions, all: &[Session], how: &Examining<'_>) -
     let mut done = 0;
     for (length, session) in &now {
         if length > &0 || whole::is_expected(session) {
-            let read = read(sessions, session, &mut |here| (how.progress)(done + here, bytes));
+            let read = read(sessions, session, &mut |left| {
+                (how.progress)(done + length.saturating_sub(left), bytes);
+            });
             checks.extend(told(session, read));
         }
         done += length;
@@ -57,7 +60,7 @@ pub(super) fn check(sessions: &Sessions, all: &[Session], how: &Examining<'_>) -
     checks
 }
 
-/// Reads a recording from its beginning to its end.
+/// Reads a recording from its beginning to its end, and tells how much is left.
 fn read(sessions: &Sessions, session: &Session, progress: &mut impl FnMut(u64)) -> Result<Read, Failure> {
     let mut replay = sessions.replay(session, &Span::default(), false)?.without_screen();
     let mut read = Read::default();
@@ -65,16 +68,18 @@ fn read(sessions: &Sessions, session: &Session, progress: &mut impl FnMut(u64)) 
         let gaps = match step.what {
             What::Begin(gaps) => gaps.to_vec(),
             What::Gap(gap) => vec![gap],
-            What::Entry(..) | What::LetGo | What::CaughtUp => Vec::new(),
+            What::Entry(..) | What::Screen | What::LetGo | What::CaughtUp => Vec::new(),
         };
         for gap in gaps {
             match gap {
-                Gap::Damage { .. } | Gap::Missing(_) | Gap::Beginning(_) => read.lost.push(gap),
+                Gap::Damage { .. } | Gap::Screen(_) | Gap::Missing(_) | Gap::Beginning(_) => {
+                    read.lost.push(gap);
+                }
                 Gap::Cut(_) => read.cut.push(gap),
             }
         }
-        if let Some((offset, _)) = replay.progress() {
-            progress(offset);
+        if let Some((offset, end)) = replay.progress() {
+            progress(end.saturating_sub(offset));
         }
     }
     Ok(read)
@@ -91,7 +96,7 @@ fn told(session: &Session, read: Result<Read, Failure>) -> Option<Check> {
         }
         Ok(Read { cut, .. }) => {
             let first = cut.first()?.says();
-            let detail = format!("that of session {id} lacks output that was never recorded: {first}");
+            let detail = format!("that of session {id} lacks output that was not kept: {first}");
             weak(NAME, &detail, &format!("`abide inspect {id}` shows how much there is")).about(id)
         }
     };

@@ -10,11 +10,12 @@ use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::body_from_line;
 use abide_core::evidence::{Observer, Role, Witness};
 use abide_core::guard::{Guard, Input, Orders, Timeout};
+use abide_core::identity::Identity;
 use abide_core::recording::Kind;
 use abide_core::verdict::program_of;
 use abide_core::wire::ANSWERS;
 use abide_sys::disk::PrivateDir;
-use abide_sys::signal::{self, Signals};
+use abide_sys::signal::Signals;
 use abide_sys::{pty, reap, tty};
 
 use super::birth::{guarded, take_lock};
@@ -22,10 +23,10 @@ use super::handover::{self, Given, Handover};
 use super::link::Link;
 use super::recorder::Recorder;
 use super::{Keeper, Program, SIGNALS};
-use crate::place;
 use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
+use crate::{agents, place};
 
 /// A guard that takes over may fail at nothing but what it cannot do without: for its program it is the last one.
 pub(super) fn bring_up() -> io::Result<Keeper> {
@@ -47,20 +48,18 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
         None => take_lock(&truth, &dir)?,
     };
     let known = dir.read().evidence();
-    let pidfd = given.must(handover::PROGRAM)?;
-    // Where the record of it is damaged, the process itself is still known.
-    let living = || truth.identify_held(&pidfd);
-    let identity = program_of(&known).copied().or_else(living).ok_or(io::ErrorKind::NotFound)?;
+    let (identity, pidfd, moved) =
+        followed(&truth, &known, handover.program, given.must(handover::PROGRAM)?)?;
     let started = known.beginning.started.as_ref().map(|told| told.at.boot);
     // Ticks are hundredths of a second.
     let started_boot = started.or(identity.start_ticks.map(|ticks| ticks.saturating_mul(10))).unwrap_or(0);
     let (outputs, slave) = outputs(&mut given)?;
     let spill = given.take(handover::SPILL).and_then(|fd| Spill::of(fd).ok());
     let spill = spill.map_or_else(Spill::new, Ok)?;
-    let begun = spill.last_typed();
-    handover.answered = handover.answered.max(answered_before(begun, &spill));
+    handover.answered = handover.answered.max(answered_before(&spill));
     let recording = given.take(handover::RECORDING).map(File::from);
     let recording = recording.map_or_else(|| dir.append_recording(), Ok)?;
+    let link = Link::resume(&mut given, &handover, &spill)?;
     let recorder = Recorder::resume(recording, spill, &known, &handover);
     let mut keeper = Keeper {
         unsaid: guarded(&truth, evidence.file()).ok(),
@@ -73,14 +72,18 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
         signals,
         outputs,
         slave,
-        link: Link::resume(&mut given, &handover, begun)?,
-        program: Program { started_boot, ..Program::new(identity, pidfd, ours, place::recorded(&known)) },
+        link,
+        program: Program {
+            started_boot,
+            session: known.beginning.launched.as_ref().map(|told| told.body.id.clone()),
+            ..Program::new(identity, pidfd, ours, place::recorded(&known))
+        },
         observer: ours.then_some(Observer::Guard),
         waiters: given.take(handover::WAITERS).map(File::from),
     };
     keeper.say_unsaid();
-    if handover.facts.is_some() {
-        // Until now the host of the version before stood by, in case that this one could not work.
+    if handover.facts.is_some() || moved {
+        // Until now the host of the version before stood by, in case that this one could not work; or it holds another.
         keeper.replace_host();
     }
     // A stop that was asked of the guard before is completed by this one, and an end that came meanwhile is seen.
@@ -91,16 +94,37 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     Ok(keeper)
 }
 
+/// Whom this guard follows: the one that the guard before did. That may be the wrapper of an agent which is on record as
+/// the program; once it is dead, the agent itself is taken hold of if it lives, and true is told.
+fn followed(
+    truth: &Truth,
+    known: &Evidence,
+    told: Option<Identity>,
+    pidfd: OwnedFd,
+) -> io::Result<(Identity, OwnedFd, bool)> {
+    // Also where the record of it is damaged, the process itself is known.
+    if let Some(identity) = told.or_else(|| truth.identify_held(&pidfd)) {
+        return Ok((identity, pidfd, false));
+    }
+    let program = *program_of(known).ok_or(io::ErrorKind::NotFound)?;
+    match truth.hold(&program) {
+        Ok(held) => Ok((program, held, true)),
+        Err(_) => Ok((program, pidfd, false)),
+    }
+}
+
 /// Up to where queries were answered. One whose answer was begun is still owed the rest of it.
-fn answered_before(((whose, position), _): ((u64, u64), usize), spill: &Spill) -> u64 {
+fn answered_before(spill: &Spill) -> u64 {
+    let ((whose, position), _) = spill.last_typed();
     let answered = spill.answered();
     if whose == ANSWERS && position == answered { answered.saturating_sub(1) } else { answered }
 }
 
 fn orders(known: &Evidence, started_boot: u64) -> Orders {
-    let terms = known.beginning.launched.as_ref().map(|told| told.body.terms).unwrap_or_default();
-    let timeout = Timeout::of(&terms, started_boot);
-    Orders { asking: vec![signal::TERM], timeout, remove: terms.remove }
+    let launched = known.beginning.launched.as_ref().map(|told| &told.body);
+    let terms = launched.map(|launched| launched.terms).unwrap_or_default();
+    let asking = agents::asking(launched.and_then(|launched| launched.agent.as_deref()));
+    Orders { asking, timeout: Timeout::of(&terms, started_boot), remove: terms.remove }
 }
 
 type Outputs = (Vec<(Kind, File)>, Option<OwnedFd>);

@@ -14,17 +14,18 @@ use abide_sys::cgroup::Cgroup;
 use abide_sys::disk::{self, PrivateDir};
 use abide_sys::lock::{self, Holder};
 use abide_sys::pty::Pty;
-use abide_sys::signal::{self, Signals};
+use abide_sys::signal::Signals;
 use abide_sys::spawn::{self, Gated, Image, Stdio, Step};
 use abide_sys::{clock, reap};
 
 use super::link::Link;
 use super::recorder::Recorder;
 use super::{Keeper, PUBLISHED, Program};
-use crate::place;
+use crate::notify;
 use crate::spill::Spill;
 use crate::store::{Home, SessionDir, Writer};
 use crate::truth::Truth;
+use crate::{agents, place};
 
 /// What the launcher handed over.
 struct Parcel {
@@ -35,6 +36,8 @@ struct Parcel {
 /// What was called, and where.
 struct Called {
     path: String,
+    /// The executable that this means.
+    found: String,
     cwd: String,
 }
 
@@ -93,8 +96,11 @@ fn launch(
     let truth = Truth::new();
     let mut evidence = take_lock(&truth, &dir)?;
     evidence.add(clock::now(), guarded(&truth, evidence.file())?)?;
-    let mut recorder = Recorder::new(dir.create_recording()?, Spill::new()?, launched.terms.record_bytes);
+    let mut recorder = Recorder::new(dir.create_recording()?, Spill::new()?, launched.terms.cut_at());
     recorder.add(Kind::Start, &start_entry(&launched)?);
+    if launched.terms.shed_at().is_some() {
+        recorder.leave_room()?;
+    }
     let waiters = dir.hold()?;
     let link = Link::new(&dir)?;
     let (gated, ends) = start(&image, launched.size, input, place::make(&id))?;
@@ -105,8 +111,10 @@ fn launch(
     launched.program = Some(identity);
     let timeout = Timeout::of(&launched.terms, clock::now().boot);
     let path = launched.argv.first().cloned().unwrap_or_default();
-    let command = Called { path, cwd: launched.cwd.clone() };
-    let orders = Orders { asking: vec![signal::TERM], timeout, remove: launched.terms.remove };
+    let found = spawn::found(&image);
+    let command = Called { found: found.unwrap_or_else(|| path.clone()), path, cwd: launched.cwd.clone() };
+    let asking = agents::asking(launched.agent.as_deref());
+    let orders = Orders { asking, timeout, remove: launched.terms.remove };
     let durable = launched.terms.durable;
     evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;
     home.publish(&id)?;
@@ -114,7 +122,10 @@ fn launch(
         // Its name was given away for nothing.
         return home.unpublish(&id).and(Err(error));
     }
-    let program = Program::new(identity, gated.pidfd.try_clone()?, true, ends.cgroup);
+    let program = Program {
+        session: Some(id.to_string()),
+        ..Program::new(identity, gated.pidfd.try_clone()?, true, ends.cgroup)
+    };
     let keeper = Keeper {
         truth,
         mind: Guard::new(orders),
@@ -145,7 +156,7 @@ impl Keeper {
                 let program = self.truth.identify(self.program.identity.pid).unwrap_or(self.program.identity);
                 self.program.started_boot = at.boot;
                 let cgroup = self.program.cgroup.as_ref().map(|cgroup| cgroup.path().to_owned());
-                self.note(Body::Started(Started { program, image: command.path, cgroup }));
+                self.note(Body::Started(Started { program, image: command.found, cgroup }));
                 Ok(self)
             }
             Err((errno, step)) => {
@@ -155,6 +166,7 @@ impl Keeper {
                 // Either record is enough, and there is nobody left to try again for.
                 let _ = self.dir.fill_slot(&[fact]);
                 self.note(failed);
+                notify::call(&self.dir);
                 if let Some(cgroup) = &self.program.cgroup {
                     place::remove(cgroup);
                 }

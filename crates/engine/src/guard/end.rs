@@ -7,44 +7,49 @@ use abide_sys::clock;
 use super::Keeper;
 use crate::declared;
 use crate::place::tree;
+use crate::store::{SessionDir, Writer};
 
 impl Keeper {
-    /// The slot first: it has room when nothing else has. True once the outcome is on record somewhere.
+    /// True once the outcome is on record somewhere.
     pub(super) fn record_end(&mut self, outcome: Outcome, resources: Option<Resources>) -> bool {
-        let (declared, unclear) = match declared::left_by_program(&self.dir) {
-            Some(Ok(word)) => (Some(word), None),
-            Some(Err(note)) => (None, Some(note)),
-            None => (None, None),
-        };
-        let brief = declared.as_ref().map(brief);
         let left = self.left();
         let more_survivors = left.len().saturating_sub(tree::NAMED) as u64;
         let survivors = left.into_iter().take(tree::NAMED).collect();
-        let ended = Ended { outcome, resources, survivors, more_survivors };
-        let at = clock::now();
-        let in_slot = self.fill_slot(at, brief.clone(), &ended);
-        let mut log = |body| self.evidence.add(at, body).is_ok();
-        let word_in_log = match (declared, brief) {
-            (Some(word), Some(brief)) => log(Body::Declared(word)) || log(Body::Declared(brief)),
-            (Some(_) | None, _) => true,
-        };
-        // Readers who find the end in the log do not ask the slot: no end without the word that belongs to it.
-        let in_log = (word_in_log || !in_slot) && log(Body::Ended(Box::new(ended)));
-        if let Some(note) = unclear.filter(|_| in_slot || in_log) {
-            // The end is on record; why a word does not count may find no room.
-            let _ = self.evidence.add(at, Body::Noted(note));
-        }
-        in_slot || in_log
+        record(&self.dir, &mut self.evidence, &Ended { outcome, resources, survivors, more_survivors })
     }
+}
 
-    /// What must not be lost, without what may be long.
-    fn fill_slot(&self, at: Moment, word: Option<Declared>, ended: &Ended) -> bool {
-        let ended = Ended { survivors: Vec::new(), ..ended.clone() };
-        let bodies = word.map(Body::Declared).into_iter().chain([Body::Ended(Box::new(ended))]);
-        let facts: Vec<Fact> =
-            (1..).zip(bodies).map(|(ahead, body)| self.evidence.draft(at, ahead, body)).collect();
-        self.dir.fill_slot(&facts).is_ok()
+/// Records an end that was observed, with the word that the program left. The slot first: it has room when nothing else
+/// has. True once it is on record somewhere.
+pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: &Ended) -> bool {
+    let (declared, unclear) = match declared::left_by_program(dir) {
+        Some(Ok(word)) => (Some(word), None),
+        Some(Err(note)) => (None, Some(note)),
+        None => (None, None),
+    };
+    let brief = declared.as_ref().map(brief);
+    let at = clock::now();
+    let in_slot = fill_slot(dir, pen, at, brief.clone(), ended);
+    let mut log = |body| pen.add(at, body).is_ok();
+    let word_in_log = match (declared, brief) {
+        (Some(word), Some(brief)) => log(Body::Declared(word)) || log(Body::Declared(brief)),
+        (Some(_) | None, _) => true,
+    };
+    // Readers who find the end in the log do not ask the slot: no end without the word that belongs to it.
+    let in_log = (word_in_log || !in_slot) && log(Body::Ended(Box::new(ended.clone())));
+    if let Some(note) = unclear.filter(|_| in_slot || in_log) {
+        // The end is on record; why a word does not count may find no room.
+        let _ = pen.add(at, Body::Noted(note));
     }
+    in_slot || in_log
+}
+
+/// What must not be lost, without what may be long.
+fn fill_slot(dir: &SessionDir, pen: &Writer, at: Moment, word: Option<Declared>, ended: &Ended) -> bool {
+    let ended = Ended { survivors: Vec::new(), ..ended.clone() };
+    let bodies = word.map(Body::Declared).into_iter().chain([Body::Ended(Box::new(ended))]);
+    let facts: Vec<Fact> = (1..).zip(bodies).map(|(ahead, body)| pen.draft(at, ahead, body)).collect();
+    dir.fill_slot(&facts).is_ok()
 }
 
 /// The word without what may be long.

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::frame::body_to_line;
+use abide_core::identity::Identity;
 use abide_sys::sock;
 use abide_sys::spawn::{self, Image};
 use serde::{Deserialize, Serialize};
@@ -33,9 +34,12 @@ pub(crate) struct Handover {
     /// What was taken and is not all in the terminal yet: whose it is, and how much of it was written.
     #[serde(default)]
     pub(crate) pending: Vec<((u64, u64), Vec<u8>, usize)>,
-    /// Clients that will say again what came after this number, because nobody confirmed it.
+    /// Clients of a guard that died, who will say again what came after this number; a host leaves that to the spill.
     #[serde(default)]
     pub(crate) owed: Vec<(u64, u64)>,
+    /// Whom the guard follows; a host holds that one and does not know its name.
+    #[serde(default)]
+    pub(crate) program: Option<Identity>,
     /// It is the program's parent, so the kernel tells it how that ends.
     #[serde(default)]
     pub(crate) parent: bool,

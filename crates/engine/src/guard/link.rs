@@ -16,12 +16,11 @@ use abide_sys::spawn::{self, Image};
 use abide_sys::{clock, signal, sock};
 
 use super::handover::{self, Given, Handover, Named};
+use super::program::Program;
 use super::recorder::Recorder;
 use crate::host;
+use crate::spill::Spill;
 use crate::store::SessionDir;
-
-/// How much input may wait for the terminal before no more is taken from the host.
-const PENDING: usize = 256 * 1024;
 
 pub(super) struct Link {
     listener: OwnedFd,
@@ -31,8 +30,8 @@ pub(super) struct Link {
     next: Option<Served>,
     respawn: Respawn,
     generation: u32,
+    /// No more than a host says before something of it is confirmed.
     pending: VecDeque<Piece>,
-    pending_bytes: usize,
     /// The last number that was taken of each client.
     taken: Vec<(u64, u64)>,
     /// Clients of a guard that died: what came after this number was taken, and may not have been written.
@@ -72,6 +71,8 @@ pub(super) enum Ask {
     Mark(String),
     /// This was taken: if its tag is on record, it is to be typed.
     Exec(Tagged),
+    /// So many bytes that were taken are not typed.
+    Withdrawn(usize),
 }
 
 impl Link {
@@ -84,7 +85,6 @@ impl Link {
             respawn: Respawn::default(),
             generation: 0,
             pending: VecDeque::new(),
-            pending_bytes: 0,
             taken: Vec::new(),
             owed: Vec::new(),
             begun: ((0, 0), 0),
@@ -94,11 +94,10 @@ impl Link {
     }
 
     /// The link of a guard that follows another one; its host lives if there is a line to it.
-    pub(super) fn resume(
-        given: &mut Given,
-        handover: &Handover,
-        begun: ((u64, u64), usize),
-    ) -> io::Result<Self> {
+    pub(super) fn resume(given: &mut Given, handover: &Handover, spill: &Spill) -> io::Result<Self> {
+        // What became another image knows what it has yet to write; of one that died only this is known.
+        let died = handover.facts.is_none();
+        let owed = spill.owed().into_iter().map(|(client, first)| (client, first.saturating_sub(1)));
         let pending = handover.pending.iter().map(|(whose, bytes, written)| Piece {
             whose: *whose,
             bytes: bytes.clone(),
@@ -113,10 +112,9 @@ impl Link {
             respawn: Respawn::default(),
             generation: handover.generation,
             pending: pending.collect(),
-            pending_bytes: handover.pending.iter().map(|(_, bytes, _)| bytes.len()).sum(),
             taken: handover.taken.clone(),
-            owed: handover.owed.clone(),
-            begun,
+            owed: if died { owed.collect() } else { handover.owed.clone() },
+            begun: spill.last_typed(),
             answered: handover.answered,
             hosts: handover.hosts.clone(),
         })
@@ -214,7 +212,8 @@ impl Link {
     pub(super) fn hand_over(
         &self,
         recorder: &Recorder,
-        (parent, facts): (bool, u64),
+        program: &Program,
+        facts: u64,
     ) -> (Handover, Vec<Named<'_>>) {
         let handover = Handover {
             position: recorder.position(),
@@ -230,7 +229,8 @@ impl Link {
                 .map(|piece| (piece.whose, piece.bytes.clone(), piece.written))
                 .collect(),
             owed: self.owed.clone(),
-            parent,
+            program: Some(program.identity),
+            parent: program.ours,
             facts: Some(facts),
             hosts: self.hosts.clone(),
         };
@@ -260,17 +260,11 @@ impl Link {
 
     /// What to wait for on the host's line.
     pub(super) fn interest(&self) -> Option<Interest<'_>> {
-        let line = self.host.as_ref()?.line.as_fd();
-        Some(if self.is_full() { Interest::news(line) } else { Interest::reading(line) })
-    }
-
-    /// So much waits for the terminal that nothing more is taken from the host.
-    pub(super) const fn is_full(&self) -> bool {
-        self.pending_bytes >= PENDING
+        self.host.as_ref().map(|host| Interest::reading(host.line.as_fd()))
     }
 
     /// The line broke. What the host said last and was not taken, its clients say again to the next one.
-    pub(super) fn lose_host(&mut self) {
+    fn lose_host(&mut self) {
         self.host = self.next.take();
         match &self.host {
             Some(next) => next.tell(ToHost::Answered { position: self.answered }),
@@ -283,10 +277,7 @@ impl Link {
     }
 
     /// What the host asks for next, if anything.
-    pub(super) fn next(&mut self) -> Option<Ask> {
-        if self.is_full() {
-            return None;
-        }
+    pub(super) fn next(&mut self, spill: &Spill) -> Option<Ask> {
         let mut packet = vec![0; LONGEST + 64];
         let line = &self.host.as_ref()?.line;
         let length = match sock::take(line, &mut packet) {
@@ -298,7 +289,7 @@ impl Link {
             }
         };
         match ToGuard::from_packet(&packet[..length])? {
-            ToGuard::Input { client, seq, bytes } => self.take_input(client, seq, bytes),
+            ToGuard::Input { client, seq, bytes } => self.take_input(client, seq, bytes, spill),
             ToGuard::Answer { position, bytes } if position > self.answered => {
                 self.answered = position;
                 self.queue((ANSWERS, position), bytes.clone());
@@ -311,14 +302,28 @@ impl Link {
             ToGuard::Resize(size) => Some(Ask::Resize(size)),
             ToGuard::Mark(text) => Some(Ask::Mark(text)),
             ToGuard::Exec(tagged) => {
-                let is_new = self.is_new(tagged.client, tagged.seq, &tagged.bytes);
+                let is_new = self.is_new(tagged.client, tagged.seq, &tagged.bytes, spill);
                 is_new.then_some(Ask::Exec(tagged))
             }
+            ToGuard::Withdraw { client } => Some(Ask::Withdrawn(self.withdraw(client, spill))),
         }
     }
 
-    fn take_input(&mut self, client: u64, seq: u64, bytes: Vec<u8>) -> Option<Ask> {
-        if !self.is_new(client, seq, &bytes) {
+    /// Takes back what a client typed and is not in the terminal yet: so many bytes.
+    fn withdraw(&mut self, client: u64, spill: &Spill) -> usize {
+        let theirs = |piece: &Piece| piece.whose.0 == client;
+        let parts = self.pending.iter().filter(|piece| theirs(piece));
+        let (written, all) =
+            parts.fold((0, 0), |sum, piece| (sum.0 + piece.written, sum.1 + piece.bytes.len()));
+        self.pending.retain(|piece| !theirs(piece));
+        self.owed.retain(|(owed, _)| *owed != client);
+        spill.settle(client);
+        self.tell(ToHost::Withdrawn { client, written: written as u64 });
+        all - written
+    }
+
+    fn take_input(&mut self, client: u64, seq: u64, bytes: Vec<u8>, spill: &Spill) -> Option<Ask> {
+        if !self.is_new(client, seq, &bytes, spill) {
             return None;
         }
         self.queue((client, seq), bytes.clone());
@@ -326,7 +331,7 @@ impl Link {
     }
 
     /// A number that was taken before is not taken again; it may have been resent after a host's death.
-    fn is_new(&mut self, client: u64, seq: u64, bytes: &[u8]) -> bool {
+    fn is_new(&mut self, client: u64, seq: u64, bytes: &[u8], spill: &Spill) -> bool {
         let known = self.taken.iter().position(|(known, _)| *known == client);
         if known.is_some_and(|at| self.taken[at].1 >= seq) {
             let owed = self.owed.iter_mut().find(|(owed, after)| *owed == client && *after < seq);
@@ -347,6 +352,10 @@ impl Link {
             self.taken.remove(0);
         }
         self.taken.push((client, seq));
+        // Before it is on record: what is there and not in the terminal is known to whoever follows us.
+        if !spill.owed().iter().any(|(owed, _)| *owed == client) {
+            spill.owe(client, seq);
+        }
         true
     }
 
@@ -359,8 +368,15 @@ impl Link {
             false if all => bytes.len(),
             false => 0,
         };
-        self.pending_bytes += bytes.len();
         self.pending.push_back(Piece { whose, bytes, written });
+    }
+
+    /// All of a client up to this number is in the terminal.
+    fn written(&self, client: u64, seq: u64, spill: &Spill) {
+        match self.taken.iter().find(|(known, _)| *known == client) {
+            Some((_, last)) if *last > seq => spill.owe(client, seq + 1),
+            Some(_) | None => spill.settle(client),
+        }
     }
 
     fn tell(&self, word: ToHost) {
@@ -370,11 +386,11 @@ impl Link {
     }
 
     /// Writes what the terminal takes now.
-    pub(super) fn write(&mut self, mut terminal: &File, wrote: impl Fn((u64, u64), usize)) {
+    pub(super) fn write(&mut self, mut terminal: &File, spill: &Spill) {
         while let Some(piece) = self.pending.front_mut() {
             if piece.written < piece.bytes.len() {
                 // Said before it is done: should we be killed over it, nothing is typed twice.
-                wrote(piece.whose, piece.bytes.len());
+                spill.typed(piece.whose, piece.bytes.len());
                 let taken = terminal.write(&piece.bytes[piece.written..]);
                 match &taken {
                     Ok(written) => piece.written += written,
@@ -383,17 +399,19 @@ impl Link {
                     // A terminal that takes nothing any more swallows the rest, as a real one would.
                     Err(_) => piece.written = piece.bytes.len(),
                 }
-                wrote(piece.whose, piece.written);
+                spill.typed(piece.whose, piece.written);
                 match taken {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                     Ok(_) | Err(_) => continue,
                 }
             }
-            self.pending_bytes -= piece.bytes.len();
             let whose = self.pending.pop_front().map(|piece| piece.whose);
             self.tell(match whose {
                 Some((ANSWERS, position)) => ToHost::Answered { position },
-                Some((client, seq)) => ToHost::Applied { client, seq },
+                Some((client, seq)) => {
+                    self.written(client, seq, spill);
+                    ToHost::Applied { client, seq }
+                }
                 None => return,
             });
         }

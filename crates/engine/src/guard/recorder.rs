@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::{Cut, Size};
+use abide_core::recording::shed::Shed;
 use abide_core::recording::{Entry, Kind, closing, cut_payload, header, resize_payload, short_number};
-use abide_core::wire::ANSWERS;
 use abide_sys::{clock, disk};
 
 use super::handover::Handover;
@@ -55,7 +55,7 @@ impl Recorder {
         let lost = position.saturating_sub(handover.recorded);
         let terms = known.beginning.launched.as_ref().map(|told| told.body.terms).unwrap_or_default();
         let entries = handover.entries.map(|entries| entries.max(numbered));
-        let mut recorder = Self { position, entries, lost, ..Self::new(file, spill, terms.record_bytes) };
+        let mut recorder = Self { position, entries, lost, ..Self::new(file, spill, terms.cut_at()) };
         recorder.reason = known.record.cut.as_ref().map_or_else(String::new, |told| told.body.reason.clone());
         if reached > handover.position {
             "what was recorded of it is gone".clone_into(&mut recorder.reason);
@@ -65,6 +65,12 @@ impl Recorder {
             recorder.record(left.kind, left.length);
         }
         recorder
+    }
+
+    /// Leaves room behind the first entry, for what is said there when the oldest part is let go.
+    pub(super) fn leave_room(&mut self) -> io::Result<()> {
+        self.put(Kind::Shed, &Shed::NOTHING.payload())?;
+        self.pen.file.set_len(Shed::NOTHING.goes_on)
     }
 
     /// How many bytes of output there have been.
@@ -92,17 +98,9 @@ impl Recorder {
         self.pen.file.as_fd()
     }
 
-    /// So much of this input has been written to the terminal.
-    pub(super) fn typed(&self, whose: (u64, u64), written: usize) {
-        self.spill.typed(whose, written);
-        if let (ANSWERS, position) = whose {
-            self.spill.answer(position);
-        }
-    }
-
     /// The memory that the host and the next guard need.
-    pub(super) fn spill(&self) -> BorrowedFd<'_> {
-        self.spill.as_fd()
+    pub(super) const fn spill(&self) -> &Spill {
+        &self.spill
     }
 
     /// Where and why the recording was cut, once each time.

@@ -14,7 +14,9 @@ use abide_core::wire::{
 use abide_sys::poll::{Interest, Ready};
 use abide_sys::sock;
 
+use super::line::Line;
 use super::outbox::Outbox;
+use super::wish::Wish;
 
 /// What may wait to be sent to one client. One that falls behind further gets a fresh picture when it is back.
 const WAITING: usize = 1 << 20;
@@ -26,37 +28,6 @@ const DEFERRED: usize = 2 * LONGEST;
 const A_TURN: usize = 1 << 20;
 /// One that holds the keyboard and types nothing for so long holds it no more.
 const HOLD_MS: u64 = 1_000;
-
-/// What a client wants of the host.
-pub(super) enum Wish {
-    Input {
-        client: u64,
-        seq: u64,
-        bytes: Vec<u8>,
-    },
-    Resize(Size),
-    Mark(String),
-    /// Type this under its tag for this connection, if it may.
-    Exec {
-        client: usize,
-        seen: u64,
-        tagged: Tagged,
-    },
-    /// Send this connection the whole screen, with the lines above it or without.
-    Paint {
-        client: usize,
-        history: bool,
-    },
-    Snapshot {
-        client: usize,
-        history: bool,
-    },
-    /// Send what is not on record behind this position.
-    Unrecorded {
-        client: usize,
-        behind: u64,
-    },
-}
 
 pub(super) struct Clients {
     generation: u32,
@@ -110,6 +81,8 @@ struct Client {
     typed_bytes: usize,
     /// The marks that it asked for and that are not on record yet.
     marks: Vec<String>,
+    /// What it typed and is not in the terminal yet is not to be, once it is gone.
+    takes_along: bool,
     gone: bool,
 }
 
@@ -166,6 +139,7 @@ impl Clients {
                 typing: VecDeque::new(),
                 typed_bytes: 0,
                 marks: Vec::new(),
+                takes_along: true,
                 gone: false,
             });
         }
@@ -174,7 +148,8 @@ impl Clients {
 
     /// Sends and receives what can be, and says what the clients want. `ready` is in the order of `interests`. While the
     /// guard is congested, nothing that was typed is passed on; everyone is served otherwise.
-    pub(super) fn heed(&mut self, ready: &[Ready], congested: bool, now: u64) -> Vec<Wish> {
+    pub(super) fn heed(&mut self, ready: &[Ready], line: &Line, now: u64) -> Vec<Wish> {
+        let congested = line.is_congested();
         let mut wishes = Vec::new();
         let before = self.driver;
         for (client, ready) in self.all.iter_mut().zip(ready) {
@@ -191,12 +166,16 @@ impl Clients {
                 wishes.push(Wish::Paint { client: client.number, history: !attached.role.again });
             }
         }
-        if congested {
+        let holds = |client: &&Client| self.holder.is_some_and(|(number, _)| number == client.number);
+        if congested || self.all.iter().find(holds).is_some_and(|client| line.owes(client.id)) {
             // Whoever holds the keyboard cannot type on.
             self.holder = self.holder.map(|(number, _)| (number, now.saturating_add(HOLD_MS)));
-        } else {
+        }
+        if !congested {
             self.pass_on(&mut wishes, now);
         }
+        let left = self.all.iter().filter(|client| client.gone && client.takes_along);
+        wishes.extend(left.map(|client| Wish::Left { client: client.id }));
         self.all.retain(|client| !client.gone);
         self.driver = self.driver.filter(|driver| self.all.iter().any(|client| client.number == *driver));
         if self.driver != before {
@@ -304,6 +283,12 @@ impl Clients {
         }
     }
 
+    pub(super) fn withdrawn(&mut self, id: u64, written: u64) {
+        for client in self.all.iter_mut().filter(|client| client.id == id) {
+            client.send(&ToClient::Withdrawn { written });
+        }
+    }
+
     /// A mark is on record: whoever asked for one of this name learns it.
     pub(super) fn marked(&mut self, name: &str, position: u64) {
         for client in &mut self.all {
@@ -383,6 +368,8 @@ impl Client {
             }
             ToHostFromClient::Attach { size, role } => {
                 self.attached = Some(Attached { role, size, behind: true });
+                // Who looks on may leave before the program reads, and knows it.
+                self.takes_along = false;
                 if role.drives && !role.read_only {
                     self.drive(turn);
                 }
@@ -395,7 +382,17 @@ impl Client {
                 self.send(&ToClient::Refused(refusal));
             }
             ToHostFromClient::Input { seq, bytes } => self.defer(Typing::Input { seq, bytes }),
-            ToHostFromClient::Exec { seen, tagged } => self.defer(Typing::Exec { seen, tagged }),
+            ToHostFromClient::Exec { seen, tagged } => {
+                self.takes_along = false;
+                self.defer(Typing::Exec { seen, tagged });
+            }
+            ToHostFromClient::Withdraw => {
+                self.takes_along = false;
+                self.typing.clear();
+                self.typed_bytes = 0;
+                self.defer(Typing::Release);
+                turn.wishes.push(Wish::Withdraw { client: self.id });
+            }
             ToHostFromClient::Hold => self.defer(Typing::Hold),
             ToHostFromClient::Release => self.defer(Typing::Release),
             ToHostFromClient::Resize(size) => {

@@ -2,6 +2,7 @@
 
 use abide_core::evidence::frame::body_from_line;
 use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
 use abide_core::recording::veil::{Phase, Tag};
 use abide_core::wire::{Tagged, ToGuard};
 use abide_sys::clock;
@@ -22,18 +23,27 @@ impl Host {
             self.line.forget(tagged.client);
         }
         // What was typed and is not confirmed may not be in the terminal yet.
-        let waits = tag.phase == Phase::Begin && !self.line.owed().is_empty();
+        let waits = tag.phase == Phase::Begin && self.line.owes_any();
         let admitted =
             if waits { Err(NotNow::Typed) } else { self.follow.admits(&tag, seen, clock::now().boot) };
         match admitted {
-            Ok(()) => self.line.tell(&ToGuard::Exec(tagged)),
-            Err(why) => self.clients.refuse(client, refusal(&why)),
+            Ok(()) => {
+                if let Some(below) = self.follow.running().filter(|below| *below != tag.nonce) {
+                    self.dir.silence_exec(below);
+                }
+                self.line.tell(&ToGuard::Exec(tagged));
+            }
+            Err(why) => {
+                let id = self.beside.1.id().map_or("ID", SessionId::as_str);
+                self.clients.refuse(client, refusal(&why, id));
+            }
         }
     }
 }
 
-fn refusal(why: &NotNow) -> Failure {
+fn refusal(why: &NotNow, id: &str) -> Failure {
     let no_shell = |what: &str| Failure::new(Code::NoShell, format!("no shell waits at its prompt: {what}"));
+    let keys = format!("`abide keys {id} Ctrl-C`");
     match why {
         NotNow::Other => {
             Failure::new(Code::Busy, "another exec is in the middle").hint("try again when it is over")
@@ -42,8 +52,8 @@ fn refusal(why: &NotNow) -> Failure {
             Failure::new(Code::Busy, "somebody is just typing there").hint("try again when that is done")
         }
         NotNow::HalfTyped => no_shell("a line stands there half typed, or keys were pressed in one")
-            .hint("press Enter or Ctrl-C there: `abide keys ID Ctrl-C`"),
+            .hint(format!("{keys} gives an empty one; nothing was typed")),
         NotNow::NoPrompt => no_shell("it waits for more of a command, or for an answer")
-            .hint("press Ctrl-C there: `abide keys ID Ctrl-C`; nothing was typed"),
+            .hint(format!("{keys} breaks that off; nothing was typed")),
     }
 }

@@ -4,20 +4,25 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
+use abide_core::evidence::Body;
+use abide_core::keyframe::GAPS;
 use abide_core::keys::half::{HalfTyped, is_no_prompt, takes_commands};
 use abide_core::passage::{Passage, Passed};
+use abide_core::recording::kept::Kept;
 use abide_core::recording::veil::{Phase, Stage, Tag};
 use abide_core::recording::{Entry, Kind, closing, typed};
 use abide_core::screen::{Screen, Size, Told};
 use abide_core::wire::CLIENTS;
-use abide_sys::disk;
+use abide_sys::{clock, disk};
 
+use crate::recording::damage::{Damage, Gap};
 use crate::recording::file::RecordingFile;
-use crate::recording::keyframes::{Keyframer, Point};
+use crate::recording::keyframes::{self, Keyframer, Point};
 use crate::recording::replayed::Replayed;
-use crate::recording::{Found, Reader};
+use crate::recording::whole::Due;
+use crate::recording::{Found, Reader, shed};
 use crate::spill::Spill;
-use crate::store::SessionDir;
+use crate::store::{SessionDir, Writer};
 
 /// How many pieces are taken in before anyone else is heard.
 const PIECES_A_TURN: u32 = 4;
@@ -28,6 +33,12 @@ pub(super) struct Follow {
     lags: bool,
     mind: Mind,
     keyframer: Keyframer,
+    /// With how much of the recording its oldest part is let go, if it is; whether it was told that it could not be.
+    shed_at: Option<u64>,
+    told_why_not: bool,
+    /// A place that could not be read, until what follows tells whether anything is missing there.
+    damage: Option<Damage>,
+    due: Due,
     /// The `exec` that the guard was told of and that may not be on record yet, and until when it is believed to come.
     coming: Option<(String, u64)>,
 }
@@ -44,11 +55,21 @@ pub(super) enum News {
     Resized(Size),
     /// This mark is on record at this position.
     Marked(String, u64),
-    /// The line of this `exec` runs, or is over.
+    /// How far the line of this `exec` is.
     Executed {
         nonce: String,
-        over: bool,
+        progress: Progress,
     },
+}
+
+/// How far a line is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    Runs,
+    /// It is over, or will not run.
+    Over,
+    /// Another one began before its end was told: in a shell that it started, unless it was broken off.
+    Below,
 }
 
 /// What the recording makes of a host.
@@ -105,7 +126,22 @@ impl Follow {
         let typed = (offset > 0).then_some((replayed.position, 0));
         let prompt = Prompt { typed, ..Prompt::default() };
         let mind = Mind { answered: 0, recorded: replayed.position, replayed, taken, passage, ran, prompt };
-        Ok(Self { reader, sync, lags: true, mind, keyframer: Keyframer::new(offset), coming: None })
+        let launched = dir.read().evidence().beginning.launched;
+        let shed_at = launched.and_then(|told| told.body.terms.shed_at());
+        let keyframer = Keyframer::new(offset);
+        let due = Due::growing(offset);
+        Ok(Self {
+            reader,
+            sync,
+            lags: true,
+            mind,
+            keyframer,
+            shed_at,
+            told_why_not: false,
+            damage: None,
+            due,
+            coming: None,
+        })
     }
 
     /// Whether this tag may be put on record: one `exec` at a time, unless the line of the one before ran when
@@ -141,6 +177,12 @@ impl Follow {
         prompt.known = Some(before_cursor);
         self.coming = Some((tag.nonce.clone(), now.saturating_add(TAG_MS)));
         Ok(())
+    }
+
+    /// The `exec` whose line runs, as far as anyone said.
+    pub(super) fn running(&self) -> Option<&str> {
+        let veil = &self.mind.replayed.veil;
+        (veil.stage() == Stage::Running).then(|| veil.nonce())
     }
 
     pub(super) const fn screen(&self) -> &Screen {
@@ -212,10 +254,26 @@ impl Follow {
         self.sync.metadata().is_ok_and(|meta| meta.nlink() > 0)
     }
 
-    /// Keeps the screen for the next host, if enough was taken in since that was done last.
-    pub(super) fn keep(&mut self, dir: &SessionDir, apart: u64) {
-        if self.keyframer.is_due(apart, &self.reader) {
-            self.keyframer.add(dir, &self.reader, &self.mind.replayed, &self.mind.taken);
+    /// Keeps the screen for the next host, if enough was taken in since that was done last, and lets go of what the recording
+    /// may not keep. Where that cannot be done, it is noted once; and tried again, unless it never can be.
+    pub(super) fn keep(&mut self, dir: &SessionDir, apart: u64, evidence: &mut Writer) {
+        if !self.keyframer.is_due(apart, &self.reader) {
+            return;
+        }
+        self.keyframer.add(dir, &self.reader, &self.mind.replayed, &self.mind.taken);
+        let Some(most) = self.shed_at.filter(|_| self.is_named(dir)) else { return };
+        match shed::shed(dir, most, self.reader.offset()) {
+            Ok(true) => self.keyframer.reopen(),
+            Ok(false) => {}
+            Err(error) => {
+                self.shed_at.take_if(|_| error.kind() == io::ErrorKind::Unsupported);
+                if !self.told_why_not {
+                    let text =
+                        format!("the recording grows on, for its oldest part cannot be let go: {error}");
+                    // Without room for that either, it is told once there is some.
+                    self.told_why_not = evidence.add(clock::now(), Body::Noted(text.into())).is_ok();
+                }
+            }
         }
     }
 
@@ -226,13 +284,19 @@ impl Follow {
         news: &mut impl FnMut(News),
         answer: &mut impl FnMut(u64, Vec<u8>),
     ) -> bool {
-        let (mind, coming) = (&mut self.mind, &mut self.coming);
-        let mut take = |found: Found<'_>| {
-            if let Found::Entry(entry) = found {
-                if entry.position > mind.replayed.position {
+        let Self { mind, coming, damage, due, .. } = self;
+        let mut take = |found: Found<'_>| match found {
+            Found::NoScreen { offset } => mind.replayed.gaps.push(Gap::Screen(offset)),
+            Found::Damage { offset, bytes } => {
+                let apart = Damage::add(damage, offset, bytes);
+                mind.replayed.gaps.extend(apart.map(|apart| apart.told()));
+            }
+            Found::Entry(entry) => {
+                if entry.position > mind.replayed.position && entry.kind != Kind::Shed {
                     // What was shown while the disk was full comes before what was recorded afterwards.
                     mind.take_spilt(spill, entry.position, news, answer);
                 }
+                mind.note_missing(&entry, due, damage.take());
                 mind.take(&entry, news, answer);
                 if entry.kind == Kind::Exec {
                     *coming = None;
@@ -249,6 +313,10 @@ impl Follow {
                 break;
             }
             any = true;
+            // Those of a flood are as close as all others.
+            if self.keyframer.is_due(keyframes::EVERY, &self.reader) {
+                break;
+            }
         }
         if !self.lags {
             any |= self.mind.take_spilt(spill, u64::MAX, news, answer);
@@ -284,13 +352,34 @@ impl Mind {
                 self.note_typed(entry);
             }
             Kind::Resize => news(News::Resized(self.replayed.screen.size())),
-            Kind::Cut => self.recorded = entry.position,
+            Kind::Cut | Kind::Shed => self.recorded = entry.position,
+            Kind::Screen => self.go_on_from(entry, news),
             Kind::Mark => {
                 news(News::Marked(String::from_utf8_lossy(entry.payload).into_owned(), entry.position));
             }
             Kind::Start | Kind::Answer => {}
         }
         self.tell_exec(before, news);
+    }
+
+    /// Notes what is not on record before an entry, nor in the spill, and so may be missing on the screen.
+    fn note_missing(&mut self, entry: &Entry<'_>, due: &mut Due, damage: Option<Damage>) {
+        let missing = due.gaps_before(entry, self.replayed.position, damage);
+        let told = Gap::told_by(entry, &self.replayed).filter(|_| entry.position > self.replayed.position);
+        let gaps = &mut self.replayed.gaps;
+        gaps.extend(missing.chain(told));
+        gaps.drain(..gaps.len().saturating_sub(GAPS));
+    }
+
+    /// Behind what was let go: of what came before, no more is known than stands here.
+    fn go_on_from(&mut self, entry: &Entry<'_>, news: &mut impl FnMut(News)) {
+        let Some(kept) = Kept::of(entry.payload) else { return };
+        self.taken = kept.taken;
+        self.ran = entry.position;
+        self.prompt = Prompt { typed: Some((entry.position, 0)), ..Prompt::default() };
+        self.passage = Passage::default();
+        news(News::Resized(self.replayed.screen.size()));
+        news(News::Shown(self.passage.pass(&kept.screen.bytes)));
     }
 
     fn note_typed(&mut self, entry: &Entry<'_>) {
@@ -315,10 +404,11 @@ impl Mind {
         let veil = &self.replayed.veil;
         let same = veil.nonce() == nonce;
         if stage != Stage::Open && !(same && veil.stage() != Stage::Open) {
-            news(News::Executed { nonce, over: true });
+            let below = stage == Stage::Running && veil.stage() == Stage::Awaiting;
+            news(News::Executed { nonce, progress: if below { Progress::Below } else { Progress::Over } });
         } else if stage != veil.stage() && veil.stage() == Stage::Running {
             self.ran = self.replayed.position;
-            news(News::Executed { nonce, over: false });
+            news(News::Executed { nonce, progress: Progress::Runs });
         }
     }
 

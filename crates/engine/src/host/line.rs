@@ -27,6 +27,8 @@ pub(super) struct Line {
     answered: u64,
     /// How often a guard was to be started while another was alive.
     overtaken: u32,
+    /// A guard was started although no one is likely to live.
+    tried_the_last: bool,
 }
 
 #[derive(Clone)]
@@ -49,6 +51,7 @@ impl Line {
             loose_bytes: 0,
             answered: 0,
             overtaken: 0,
+            tried_the_last: false,
         }
     }
 
@@ -76,6 +79,11 @@ impl Line {
     /// No guard can be had.
     pub(super) const fn is_hopeless(&self) -> bool {
         self.respawn.is_hopeless()
+    }
+
+    /// Guards may have been killed one after the other, and the next one could tell how the program ended: true once.
+    pub(super) const fn tries_the_last(&mut self) -> bool {
+        !std::mem::replace(&mut self.tried_the_last, true)
     }
 
     /// There is no guard, and it is time for the next one.
@@ -116,15 +124,9 @@ impl Line {
         self.answered
     }
 
-    /// Clients of whom something is not confirmed, and the number before the first such thing.
-    pub(super) fn owed(&self) -> Vec<(u64, u64)> {
-        let mut owed: Vec<(u64, u64)> = Vec::new();
-        for (client, seq) in self.kept.iter().filter_map(|said| said.whose) {
-            if client != ANSWERS && !owed.iter().any(|(known, _)| *known == client) {
-                owed.push((client, seq.saturating_sub(1)));
-            }
-        }
-        owed
+    /// Whether something of a client is not confirmed.
+    pub(super) fn owes_any(&self) -> bool {
+        self.kept.iter().filter_map(|said| said.whose).any(|(client, _)| client != ANSWERS)
     }
 
     pub(super) fn tell(&mut self, word: &ToGuard) {
@@ -132,7 +134,7 @@ impl Line {
             ToGuard::Input { client, seq, .. } => Some((*client, *seq)),
             ToGuard::Exec(tagged) => Some((tagged.client, tagged.seq)),
             ToGuard::Answer { position, .. } => Some((ANSWERS, *position)),
-            ToGuard::Resize(_) | ToGuard::Mark(_) => None,
+            ToGuard::Resize(_) | ToGuard::Mark(_) | ToGuard::Withdraw { .. } => None,
         };
         let said = Said { whose, packet: word.to_packet() };
         let known = match whose {
@@ -161,6 +163,17 @@ impl Line {
         self.unsent.retain(|said| !theirs(said));
         self.kept.retain(|said| !theirs(said));
         self.kept_bytes = self.kept.iter().map(|said| said.packet.len()).sum();
+    }
+
+    /// Whether something that this client said is not confirmed.
+    pub(super) fn owes(&self, client: u64) -> bool {
+        self.kept.iter().any(|said| said.whose.is_some_and(|whose| whose.0 == client))
+    }
+
+    /// What this client said and is not in the terminal yet is to be typed by nobody.
+    pub(super) fn withdraw(&mut self, client: u64) {
+        self.forget(client);
+        self.tell(&ToGuard::Withdraw { client });
     }
 
     /// Sends what the guard takes now.
@@ -198,7 +211,7 @@ impl Line {
                     self.answered = self.answered.max(position);
                     self.confirmed(ANSWERS, position);
                 }
-                Some(ToHost::Ended) | None => {}
+                Some(ToHost::Withdrawn { .. } | ToHost::Ended) | None => {}
             }
             if word.is_some() {
                 return word;

@@ -1,16 +1,22 @@
-//! The host's side of the scribe: starts one where an agent runs in the session, and the next one when it is gone.
+//! What a host sees of the program beside its output: what it runs, and whether an agent runs there or files of it are
+//! saved; then it starts a scribe, and the next one when that is gone.
 
+use abide_core::evidence::Body;
 use abide_core::id::SessionId;
 use abide_core::identity::Lock;
 use abide_core::verdict::program_of;
+use abide_sys::clock;
 use abide_sys::lock::{self, Holder};
 
+use super::image::Imaging;
 use crate::agents::{self, scribe};
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 
 /// Nobody looks for an agent, or for its scribe, more often than this, in ms.
 const APART_MS: u64 = 2_000;
+/// Where there is somebody to follow, that somebody does is looked after this often, whatever was or was not shown.
+const AGAIN_MS: u64 = 10_000;
 
 /// What a host knows of the agent in its session.
 pub(super) struct Scribing {
@@ -18,11 +24,12 @@ pub(super) struct Scribing {
     id: Option<SessionId>,
     /// The pid of the program, below which an agent may be.
     program: Option<u32>,
-    /// An agent was seen.
+    /// An agent was seen, or files are saved.
     agent: bool,
     next_at: u64,
     /// Something was shown since.
     due: bool,
+    image: Imaging,
 }
 
 impl Scribing {
@@ -31,35 +38,59 @@ impl Scribing {
         let launched = evidence.beginning.launched.as_ref().map(|told| &told.body);
         Self {
             id: launched.and_then(|launched| SessionId::parse(&launched.id)),
-            agent: launched.is_some_and(|launched| launched.agent.is_some()),
+            agent: launched.is_some_and(|launched| launched.agent.is_some()) || evidence.work.turn.is_some(),
             program: program_of(&evidence).map(|program| program.pid),
+            image: Imaging::new(&evidence),
             truth,
             next_at: 0,
             due: false,
         }
     }
 
-    /// When to come back because something was shown too soon after the last time.
-    pub(super) fn wake_at(&self) -> Option<u64> {
-        self.due.then_some(self.next_at)
+    /// The session's, as it was launched.
+    pub(super) const fn id(&self) -> Option<&SessionId> {
+        self.id.as_ref()
     }
 
-    /// Something was shown: there may be an agent by now, or no scribe any more.
-    pub(super) const fn hint(&mut self) {
+    /// When to come back: because something was shown too soon after the last time, or because nothing was for long.
+    pub(super) fn wake_at(&self) -> Option<u64> {
+        let again = self.agent.then(|| self.next_at.saturating_add(AGAIN_MS));
+        if self.due { Some(self.next_at) } else { again }
+    }
+
+    /// Something was shown or somebody came: there may be an agent or a file by now, or no scribe any more, and the program
+    /// may have become another.
+    pub(super) fn hint(&mut self, evidence: &mut Writer) {
         self.due = true;
+        if let Some(changed) = self.image.look(&self.truth) {
+            // The session goes on whether or not there is room to say so.
+            let _ = evidence.add(clock::now(), Body::ImageChanged(changed));
+        }
     }
 
     /// Starts a scribe where there is an agent and no scribe.
     pub(super) fn ensure(&mut self, now: u64, dir: &SessionDir, evidence: &Writer) {
+        self.due |= self.wake_at().is_some_and(|at| at <= now);
         let Some(id) = self.id.as_ref().filter(|_| self.due && now >= self.next_at) else { return };
         self.due = false;
         self.next_at = now.saturating_add(APART_MS);
         if lock::ask(evidence.file(), Holder::Scribe) == Lock::Held {
             return;
         }
-        self.agent = self.agent || self.program.is_some_and(|program| is_in_front(&self.truth, program));
+        let comes = || self.program.is_some_and(|program| is_in_front(&self.truth, program));
+        self.agent = self.agent || dir.checkpoints().is_ok() || comes();
         if self.agent {
             // Without one nothing is written down; the next time tries again.
+            let _ = scribe::start(dir, id);
+        }
+    }
+}
+
+impl Scribing {
+    /// The session is over: somebody is to save what is left to save, also if the one who did is gone.
+    pub(super) fn see_off(&self, dir: &SessionDir, evidence: &Writer) {
+        let wanted = self.id.as_ref().filter(|_| self.agent || dir.checkpoints().is_ok());
+        if let Some(id) = wanted.filter(|_| lock::ask(evidence.file(), Holder::Scribe) != Lock::Held) {
             let _ = scribe::start(dir, id);
         }
     }

@@ -1,13 +1,14 @@
-//! What is left of a session: every process that descends from its guard or its program, whatever session or group it
-//! chose, and every process in its cgroup, whoever its parent is by now. Its host is no part of it, and other guards
-//! are sessions of their own.
+//! What is left of a session: every process that descends from its guard, its program or a stray, whatever session or
+//! group it chose, and every process in its cgroup, whoever its parent is by now. Its host is no part of it; other guards,
+//! and whoever was born in another session, are sessions of their own.
 
 use abide_core::evidence::Survivor;
+use abide_core::identity::Identity;
 use abide_sys::cgroup::{Cgroup, Member};
 use abide_sys::{signal, spawn};
 
-use crate::agents::scribe;
-use crate::truth::Truth;
+use crate::agents::{scribe, watcher};
+use crate::truth::{Relative, Truth};
 use crate::{guard, host};
 
 /// So many survivors are named on record.
@@ -15,11 +16,34 @@ pub(crate) const NAMED: usize = 200;
 /// So much of each one's command line.
 const COMMAND: usize = 60;
 
-/// The living processes below `top`, which is not counted itself, and in the session's cgroup. Our own hosts are known
-/// by their pids: nobody but us reaps them, and what they show of themselves comes and goes while they start.
-pub(crate) fn left(truth: &Truth, top: Option<u32>, cgroup: Option<&Cgroup>, hosts: &[u32]) -> Vec<Survivor> {
-    let members = cgroup.map(Cgroup::members).unwrap_or_default();
+/// What tells a session's processes from those of others.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Marks<'a> {
+    /// Its ID, which they were born with.
+    pub(crate) session: Option<&'a str>,
+    pub(crate) cgroup: Option<&'a Cgroup>,
+}
+
+/// The living processes below `top`, which is not counted itself, in the session's cgroup, and those that are known to be
+/// kin, with all below them. Our own hosts are known by their pids: nobody but us reaps them, and what they show of
+/// themselves comes and goes while they start. Whoever asks is not counted either.
+pub(crate) fn left(
+    truth: &Truth,
+    marks: Marks<'_>,
+    top: Option<u32>,
+    kin: &[Identity],
+    hosts: &[u32],
+) -> Vec<Survivor> {
+    let members = marks.cgroup.map(Cgroup::members).unwrap_or_default();
     let mut family = top.map(|top| truth.descendants(top)).unwrap_or_default();
+    for one in kin.iter().filter(|one| Some(one.pid) != top) {
+        let new = truth.process(one.pid).into_iter().chain(truth.descendants(one.pid));
+        let new: Vec<_> = new.filter(|new| family.iter().all(|known| known.pid != new.pid)).collect();
+        // Asked last: else they may be the family of another who has its number now.
+        if truth.is_alive(one).is_alive() {
+            family.extend(new);
+        }
+    }
     // Who lost its parent to a killed guard descends from nobody here: only the cgroup still knows it.
     for member in members.iter().filter(|member| !member.nested && Some(member.pid) != top) {
         if !family.iter().any(|known| known.pid == member.pid) {
@@ -30,6 +54,10 @@ pub(crate) fn left(truth: &Truth, top: Option<u32>, cgroup: Option<&Cgroup>, hos
         members.iter().filter(|member| member.nested).map(|member| member.pid).collect();
     let helpers = family.iter().filter(|member| is_helper(&member.name, &member.command));
     foreign.extend(helpers.map(|member| member.pid));
+    // Their guard was killed, and what it kept fell to us.
+    let strangers =
+        family.iter().filter(|one| marks.session.is_some_and(|id| is_of_another(truth, one.pid, id)));
+    foreign.extend(strangers.map(|member| member.pid));
     foreign.extend(hosts);
     // A guard's whole family is foreign, in whatever order they are found.
     let mut known = 0;
@@ -39,32 +67,45 @@ pub(crate) fn left(truth: &Truth, top: Option<u32>, cgroup: Option<&Cgroup>, hos
         let new: Vec<u32> = theirs.filter(|pid| !foreign.contains(pid)).collect();
         foreign.extend(new);
     }
-    family.retain(|member| !foreign.contains(&member.pid));
+    family.retain(|member| !foreign.contains(&member.pid) && member.pid != std::process::id());
     let alive = family.into_iter().filter_map(|member| {
-        let process = truth.identify(member.pid).ok()?;
-        let mut command = member.command.join(" ");
-        command.truncate(command.floor_char_boundary(COMMAND));
-        Some(Survivor { process, command })
+        let known = kin.iter().find(|one| one.pid == member.pid).copied();
+        let process = known.or_else(|| truth.identify(member.pid).ok())?;
+        Some(survivor(process, &member))
     });
     alive.collect()
 }
 
-/// Another session's guard or host, or a scribe: by its name from its first instant until its exec, by its arguments from then on.
+/// A process as it is named.
+pub(crate) fn survivor(process: Identity, as_seen: &Relative) -> Survivor {
+    let mut command = as_seen.command.join(" ");
+    command.truncate(command.floor_char_boundary(COMMAND));
+    Survivor { process, command }
+}
+
+/// A process that says that it was born in another session than this one.
+pub(crate) fn is_of_another(truth: &Truth, pid: u32, session: &str) -> bool {
+    truth.born_in(pid).is_some_and(|id| id != session)
+}
+
+/// A guard, a host, a scribe or a watcher: by its name from its first instant until its exec, by its arguments from then on.
 pub(crate) fn is_helper(name: &str, command: &[String]) -> bool {
     let role = command.get(1).map(String::as_bytes);
-    let roles = [guard::ARGUMENT, host::ARGUMENT, scribe::ARGUMENT];
+    let roles = [guard::ARGUMENT, host::ARGUMENT, scribe::ARGUMENT, watcher::ARGUMENT];
     let started = roles.iter().any(|argument| role == Some(argument.to_bytes()));
     name.as_bytes() == spawn::HELPER.to_bytes() || started
 }
 
-/// Somebody of the session is in its cgroup, and nobody of another: also one who forks faster than can be listed.
+/// Somebody of the session is in its cgroup, and neither one of another nor whoever asks: also one who forks faster than can be listed.
 pub(crate) fn holds_some(truth: &Truth, cgroup: Option<&Cgroup>) -> bool {
-    let is_ours = |member: &Member| {
+    let is_ours = |member: &Member, cgroup: &Cgroup| {
         !member.nested
+            && member.pid != std::process::id()
+            && truth.born_in(member.pid).is_none_or(|id| cgroup.is_of_session(&id))
             && truth.process(member.pid).is_none_or(|process| !is_helper(&process.name, &process.command))
     };
     let some = cgroup.filter(|cgroup| cgroup.is_populated() == Some(true));
-    some.is_some_and(|cgroup| cgroup.members().iter().all(is_ours))
+    some.is_some_and(|cgroup| cgroup.members().iter().all(|member| is_ours(member, cgroup)))
 }
 
 /// Signals each of them, if it is still the same process. A kill reaches the whole cgroup at once, if it is the
@@ -103,26 +144,30 @@ mod tests {
         reap::become_subreaper().unwrap();
         let truth = Truth::new();
         let us = std::process::id();
-        // Another session's guard: adopted by us, and until its exec a copy of us.
-        spawn::detached(&slow(&[c"abide", guard::ARGUMENT]), &[]).unwrap();
-        let (host, _held) = spawn::helper(&slow(&[c"abide", host::ARGUMENT]), &[]).unwrap();
         let mut seen = 0;
-        loop {
-            let below: Vec<u32> = truth.descendants(us).iter().map(|member| member.pid).collect();
-            let left = left(&truth, Some(us), None, &[host]);
-            assert!(left.is_empty(), "{left:?}");
-            if below.is_empty() {
-                break;
+        // One that was never scheduled beside us proves nothing: there is always another.
+        while seen < 2 {
+            // Another session's guard: adopted by us, and until its exec a copy of us.
+            spawn::detached(&slow(&[c"abide", guard::ARGUMENT]), &[]).unwrap();
+            let (host, _held) = spawn::helper(&slow(&[c"abide", host::ARGUMENT]), &[]).unwrap();
+            loop {
+                let below: Vec<u32> = truth.descendants(us).iter().map(|member| member.pid).collect();
+                let left = left(&truth, Marks::default(), Some(us), &[], &[host]);
+                assert!(left.is_empty(), "{left:?}");
+                if below.is_empty() {
+                    break;
+                }
+                seen += usize::from(below.iter().any(|pid| *pid != host));
+                while reap::reap().is_some() {}
             }
-            seen += usize::from(below.iter().any(|pid| *pid != host));
-            while reap::reap().is_some() {}
         }
-        assert!(seen > 1, "the guard was seen before its exec");
         // A process of the session that is none of these counts.
         let mut other =
             std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
-        let found: Vec<u32> =
-            left(&truth, Some(us), None, &[]).iter().map(|survivor| survivor.process.pid).collect();
+        let found: Vec<u32> = left(&truth, Marks::default(), Some(us), &[], &[])
+            .iter()
+            .map(|survivor| survivor.process.pid)
+            .collect();
         assert_eq!(found, [other.id()]);
         drop(other.stdin.take());
         other.wait().unwrap();

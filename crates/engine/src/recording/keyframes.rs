@@ -2,11 +2,12 @@
 //! without them everything is replayed from the start, and with them nothing comes out otherwise.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use abide_core::keyframe::{self, Body, HEADER, Head, MARK};
 use abide_core::recording::veil::Veil;
-use abide_core::recording::{Kind, cut_says};
 use abide_core::screen::Screen;
 use abide_sys::disk;
 
@@ -14,7 +15,8 @@ use super::damage::Damage;
 use super::damage::Gap;
 use super::file::RecordingFile;
 use super::replayed::Replayed;
-use super::{Found, Reader, next_mark};
+use super::whole::Due;
+use super::{Found, Reader, next_mark, shed};
 use crate::store::SessionDir;
 use crate::truth::Session;
 
@@ -57,6 +59,46 @@ impl Point {
     }
 }
 
+/// The screens kept within this part of the recording, from first to last.
+pub(crate) fn within(
+    dir: &SessionDir,
+    recording: &RecordingFile,
+    part: Range<u64>,
+) -> impl Iterator<Item = Point> {
+    let file = dir.keyframes().ok();
+    let mut found = file.as_ref().map(scan).unwrap_or_default();
+    found.retain(|(_, head)| part.contains(&head.offset));
+    found.sort_by_key(|(_, head)| head.offset);
+    found.into_iter().filter_map(move |(at, head)| open(file.as_ref()?, at, &head, recording))
+}
+
+/// Forgets those that stand behind frames before this offset of the recording.
+pub(crate) fn forget_before(dir: &SessionDir, offset: u64) -> std::io::Result<()> {
+    let file = dir.keyframes()?;
+    let (gone, kept): (Vec<_>, Vec<_>) =
+        scan(&file).into_iter().partition(|(_, head)| head.behind_at < offset);
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let end = file.metadata()?.len();
+    let from = kept.into_iter().map(|(at, _)| at).min().unwrap_or(end);
+    dir.replace_keyframes(&mut Part { file, at: from }.take(end - from))
+}
+
+/// What is in a file from some place on.
+struct Part {
+    file: File,
+    at: u64,
+}
+
+impl Read for Part {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let got = self.file.read_at(into, self.at)?;
+        self.at += got as u64;
+        Ok(got)
+    }
+}
+
 /// Whether the recording still has the frame that a keyframe stands behind.
 fn stands(head: &Head, recording: &RecordingFile) -> bool {
     let mut behind = [0; abide_core::recording::HEADER];
@@ -69,13 +111,14 @@ fn stands(head: &Head, recording: &RecordingFile) -> bool {
 pub(crate) fn are_whole(dir: &SessionDir) -> std::io::Result<bool> {
     let recording = dir.recording()?;
     let length = recording.length()?;
+    let mut last = shed::begins(&recording);
     let Ok(file) = dir.keyframes() else {
-        return Ok(length <= FAR);
+        return Ok(length.saturating_sub(last) <= FAR);
     };
     if !is_sound(&file) {
         return Ok(false);
     }
-    if length <= FAR {
+    if length.saturating_sub(last) <= FAR {
         return Ok(true);
     }
     let mut found = scan(&file);
@@ -84,7 +127,6 @@ pub(crate) fn are_whole(dir: &SessionDir) -> std::io::Result<bool> {
     if found.last().is_some_and(|(_, head)| !stands(head, &recording)) {
         return Ok(false);
     }
-    let mut last = 0;
     for offset in found.into_iter().map(|(_, head)| head.offset).chain([length]) {
         if offset > last + FAR {
             return Ok(false);
@@ -96,34 +138,38 @@ pub(crate) fn are_whole(dir: &SessionDir) -> std::io::Result<bool> {
 
 /// Makes the keyframes of a finished recording anew.
 pub(crate) fn rebuild(dir: &SessionDir, session: &Session) -> std::io::Result<()> {
+    make(dir, session, EVERY, AT_THE_END)
+}
+
+/// Makes keyframes that are so far apart, and one at the end that is so far behind the last.
+pub(super) fn make(dir: &SessionDir, session: &Session, every: u64, at_the_end: u64) -> std::io::Result<()> {
     dir.remove_keyframes()?;
     let recording = dir.recording()?;
     let mut replayed = Replayed::begun(&recording, session);
     let mut reader = Reader::new(recording, 0);
-    let (mut keyframer, mut damage) = (Keyframer::new(0), None::<Damage>);
+    let (mut keyframer, mut due, mut damage) = (Keyframer::new(0), Due::of(session, 0), None::<Damage>);
     while let Some(found) = reader.peek()? {
         match found {
             Found::Entry(entry) => {
-                let lost = damage.take().filter(|lost| !lost.is_mended_by(&entry, replayed.position));
-                replayed.gaps.extend(lost.map(|lost| lost.told()));
-                if entry.kind == Kind::Cut {
-                    replayed.gaps.push(Gap::Cut(cut_says(entry.payload)));
-                }
+                let missing = due.gaps_before(&entry, replayed.position, damage.take());
+                let missing = missing.chain(Gap::told_by(&entry, &replayed));
+                replayed.gaps.extend(missing);
                 // Nobody waits for answers any more.
                 let _ = replayed.take(&entry);
                 replayed.entries = entry.counted(replayed.entries);
             }
+            Found::NoScreen { offset } => replayed.gaps.push(Gap::Screen(offset)),
             Found::Damage { offset, bytes } => {
                 let apart = Damage::add(&mut damage, offset, bytes);
                 replayed.gaps.extend(apart.map(|apart| apart.told()));
             }
         }
         reader.pass();
-        if keyframer.is_due(EVERY, &reader) {
+        if keyframer.is_due(every, &reader) {
             keyframer.add(dir, &reader, &replayed, &[]);
         }
     }
-    if keyframer.is_due(AT_THE_END, &reader) {
+    if keyframer.is_due(at_the_end, &reader) {
         keyframer.add(dir, &reader, &replayed, &[]);
     }
     Ok(())
@@ -184,11 +230,7 @@ fn open(file: &File, at: u64, head: &Head, recording: &RecordingFile) -> Option<
     }
     let Body { has_terminal, taken, gaps, veil, screen } = load(file, at)?;
     let kept = Replayed::of(Screen::thaw(&screen)?, Veil::thaw(&veil)?);
-    let gap = |(offset, length, why): (u64, u64, String)| match why.is_empty() {
-        true => Gap::Damage { offset, length },
-        false => Gap::Cut(why),
-    };
-    let gaps = gaps.into_iter().map(gap).collect();
+    let gaps = gaps.into_iter().map(Gap::of_stored).collect();
     let Head { offset, position, time, entries, .. } = *head;
     let replayed = Replayed { position, time, entries, gaps, has_terminal, ..kept };
     Some(Point { offset, replayed, taken })
@@ -209,9 +251,14 @@ impl Keyframer {
         Self { file: None, last }
     }
 
+    /// Others have put another file in the place of the one that was added to.
+    pub(crate) fn reopen(&mut self) {
+        self.file = None;
+    }
+
     /// Whether the recording has grown by so much since the last.
     pub(crate) const fn is_due(&self, apart: u64, reader: &Reader) -> bool {
-        reader.offset() >= self.last.saturating_add(apart)
+        reader.offset() >= self.last.saturating_add(apart) && !reader.is_led()
     }
 
     /// Adds one, of the screen that all that was read so far makes.
@@ -228,15 +275,12 @@ impl Keyframer {
         };
         let &Replayed { ref screen, ref veil, position, time, entries, ref gaps, has_terminal, .. } =
             replayed;
-        let gap = |gap: &Gap| match gap {
-            Gap::Damage { offset, length } => (*offset, *length, String::new()),
-            Gap::Cut(why) => (0, 0, why.clone()),
-            Gap::Missing(bytes) | Gap::Beginning(bytes) => (0, *bytes, gap.says()),
-        };
-        let gaps = gaps.iter().map(gap).collect();
+        let gaps = gaps.iter().map(Gap::stored).collect();
         let head = Head { offset: self.last, position, time, entries, behind, behind_at };
         let (veil, screen) = (veil.freeze(), screen.freeze());
         let body = Body { has_terminal, taken: taken.to_vec(), gaps, veil, screen };
+        // What was deleted is begun anew.
+        self.file.take_if(|file| file.metadata().is_ok_and(|file| file.nlink() == 0));
         // One that does not fit is missed: whoever needs it replays from the one before.
         if self.file.is_none() {
             self.file = dir.append_keyframes().ok();

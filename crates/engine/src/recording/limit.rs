@@ -51,6 +51,17 @@ pub(super) fn reversed(id: &SessionId) -> Failure {
         .about(id.as_str())
 }
 
+/// All that was asked for was let go.
+#[must_use]
+pub fn let_go(id: &SessionId) -> Failure {
+    Failure::new(
+        Code::BadTime,
+        format!("what session {id} showed then was let go, so that what came later has room"),
+    )
+    .hint(format!("`abide logs {id}` shows what is left"))
+    .about(id.as_str())
+}
+
 /// The recording ends before the span begins.
 pub(super) fn too_short(id: &SessionId, replayed: &Replayed) -> Failure {
     let Replayed { position, entries, .. } = replayed;
@@ -95,9 +106,14 @@ impl Clock {
 
     /// Where a replay is, at this time.
     pub(crate) fn instant(self, replayed: &Replayed, time: u64) -> Instant {
+        Instant { entry: replayed.entries, position: replayed.position, ..self.at(time) }
+    }
+
+    /// This time as both clocks say it.
+    pub(super) fn at(self, time: u64) -> Instant {
         let micros = self.micros(time);
         let wall = self.wall_ms.saturating_add(i64::try_from(micros / 1000).unwrap_or(i64::MAX));
-        Instant { entry: replayed.entries, position: replayed.position, micros, wall, within: false }
+        Instant { micros, wall, ..Instant::default() }
     }
 
     pub(super) fn limit(
@@ -167,6 +183,10 @@ impl Limit {
         if entry.kind == Kind::Start {
             return Some(whole);
         }
+        // Who asks for what was let go is led to where the recording goes on, and told.
+        if [Kind::Shed, Kind::Screen].contains(&entry.kind) && self != Self::Start {
+            return Some(whole);
+        }
         let admitted = match self {
             Self::Start => false,
             Self::Time { until, .. } => entry.time <= until,
@@ -184,7 +204,9 @@ impl Limit {
                 | Kind::Resize
                 | Kind::Mark
                 | Kind::Exec
-                | Kind::Cut => entry.position <= limit,
+                | Kind::Cut
+                | Kind::Shed
+                | Kind::Screen => entry.position <= limit,
             },
         };
         admitted.then_some(whole)
@@ -204,11 +226,20 @@ impl Limit {
     }
 
     pub(super) const fn admits_keyframe(self, head: &Head) -> bool {
+        self.admits_place(head.time, head.position, head.entries)
+    }
+
+    /// Whether what has come so far is all within it.
+    pub(super) const fn admits_replayed(self, replayed: &Replayed) -> bool {
+        self.admits_place(replayed.time, replayed.position, replayed.entries)
+    }
+
+    const fn admits_place(self, time: u64, position: u64, entries: u64) -> bool {
         match self {
             Self::Start => false,
-            Self::Time { until, .. } => head.time <= until,
-            Self::Position(position) => head.position <= position,
-            Self::Entry(entry) => head.entries <= entry,
+            Self::Time { until, .. } => time <= until,
+            Self::Position(limit) => position <= limit,
+            Self::Entry(limit) => entries <= limit,
             Self::None => true,
         }
     }

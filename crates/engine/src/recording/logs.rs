@@ -17,14 +17,10 @@ pub enum Shown<'a> {
     Output { wall: i64, errors: bool, bytes: &'a [u8] },
     /// What follows is made for a terminal of so many columns; none for a pipe.
     Sized(Option<u16>),
-    /// So many bytes of the recording cannot be read.
-    Damage { offset: u64, length: u64 },
-    /// The recording was cut here.
-    Cut(&'a str),
-    /// The recording ends before the output did: so many bytes of it are gone.
-    Missing(u64),
-    /// The recording does not begin where it should: so many bytes of output came before.
-    Beginning(u64),
+    /// What follows goes on with this, which is not whole.
+    Unfinished(&'a [u8]),
+    /// Something is missing here.
+    Gap(&'a Gap),
     /// All that was there when the question came has been shown; what follows is new.
     CaughtUp,
 }
@@ -42,11 +38,15 @@ pub(crate) fn logs(
         let wanted = match what {
             What::Begin(gaps) => {
                 let cols = session.has_terminal().then(|| screen.size().cols);
-                shown(Shown::Sized(cols)) && gaps.iter().all(|gap| shown(missing(gap)))
+                shown(Shown::Sized(cols)) && gaps.iter().all(|gap| shown(Shown::Gap(gap)))
             }
             What::CaughtUp => shown(Shown::CaughtUp),
-            What::Gap(gap) => shown(missing(&gap)),
+            What::Gap(gap) => shown(Shown::Gap(&gap)),
             What::LetGo => true,
+            What::Screen => {
+                shown(Shown::Sized(session.has_terminal().then(|| screen.size().cols)))
+                    && shown(Shown::Unfinished(&screen.unfinished()))
+            }
             What::Entry(entry, _) => match entry.kind {
                 Kind::Output | Kind::Errors => {
                     let errors = entry.kind == Kind::Errors;
@@ -59,7 +59,14 @@ pub(crate) fn logs(
                 Kind::Resize => {
                     parse_resize(entry.payload).is_none_or(|size| shown(Shown::Sized(Some(size.cols))))
                 }
-                Kind::Input | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Exec | Kind::Cut => true,
+                Kind::Input
+                | Kind::Hidden
+                | Kind::Answer
+                | Kind::Mark
+                | Kind::Exec
+                | Kind::Cut
+                | Kind::Shed
+                | Kind::Screen => true,
             },
         };
         if !wanted {
@@ -67,13 +74,4 @@ pub(crate) fn logs(
         }
     }
     Ok(())
-}
-
-fn missing(gap: &Gap) -> Shown<'_> {
-    match gap {
-        Gap::Damage { offset, length } => Shown::Damage { offset: *offset, length: *length },
-        Gap::Cut(why) => Shown::Cut(why),
-        Gap::Missing(bytes) => Shown::Missing(*bytes),
-        Gap::Beginning(bytes) => Shown::Beginning(*bytes),
-    }
 }

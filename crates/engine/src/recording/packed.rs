@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use abide_core::recording::{Entry, Next, next};
@@ -12,7 +13,8 @@ use abide_sys::disk;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
-use super::next_mark;
+use super::file::RecordingFile;
+use super::{next_mark, shed};
 
 /// The first bytes of every block: what a reader looks for after damage.
 const MARK: [u8; 4] = [0xAB, b'p', b'k', 0x01];
@@ -140,11 +142,13 @@ fn clear_doubtful(bytes: &mut [u8]) {
     }
 }
 
-/// Packs a recording that nobody adds to any more, and proves that it comes back as it was.
+/// Packs a recording that nobody adds to any more, and proves that it comes back as it was. What was let go of it is passed
+/// over, however long that was.
 pub(crate) fn pack(recording: &File, into: &File) -> io::Result<()> {
     let length = recording.metadata()?.len();
+    let parts = shed::parts(&RecordingFile::from(recording.try_clone()?), length);
     let mut raw = vec![0; BLOCK];
-    for offset in (0..length).step_by(BLOCK) {
+    for offset in blocks(&parts) {
         let piece = &mut raw[..usize::try_from(length - offset).unwrap_or(BLOCK).min(BLOCK)];
         recording.read_exact_at(piece, offset)?;
         let packed = compress_to_vec(piece, LEVEL);
@@ -159,7 +163,7 @@ pub(crate) fn pack(recording: &File, into: &File) -> io::Result<()> {
     }
     let packed = Packed::open(into.try_clone()?)?;
     let mut back = vec![0; BLOCK];
-    for offset in (0..length).step_by(BLOCK) {
+    for offset in blocks(&parts) {
         let piece = usize::try_from(length - offset).unwrap_or(BLOCK).min(BLOCK);
         recording.read_exact_at(&mut raw[..piece], offset)?;
         let got = packed.read_at(&mut back[..piece], offset)?;
@@ -168,6 +172,17 @@ pub(crate) fn pack(recording: &File, into: &File) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Where the blocks begin that hold anything of these parts, which are in order.
+fn blocks(parts: &[Range<u64>]) -> impl Iterator<Item = u64> {
+    let size = BLOCK as u64;
+    let mut from = 0;
+    parts.iter().flat_map(move |part| {
+        let first = from.max(part.start / size);
+        from = if part.is_empty() { from } else { first.max(part.end.div_ceil(size)) };
+        (first..from).map(move |block| block * size)
+    })
 }
 
 /// The next block at this place of the file or behind it, and how long its recording was.

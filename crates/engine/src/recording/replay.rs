@@ -1,6 +1,7 @@
 //! A recording again, step by step: the screen at the beginning of a span, from the last keyframe before it, then each
 //! entry with the screen that it makes. Finished, torn, damaged or growing: what is missing is told where it is missing.
 
+mod beginning;
 mod stride;
 mod unrecorded;
 
@@ -18,7 +19,7 @@ use abide_sys::signal::Signals;
 
 use super::damage::{Damage, Gap};
 use super::keyframes::Point;
-use super::limit::{Clock, Limit, failed, read_start, reversed, too_short};
+use super::limit::{Clock, Limit, failed, let_go, read_start, reversed, too_short};
 use super::replayed::Replayed;
 use super::tail::{News, Tail};
 use super::whole::Due;
@@ -26,7 +27,8 @@ use super::{Found, Reader};
 use crate::client::mark::Marking;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
-use stride::{Stepped, Taken, taken};
+use beginning::Beginning;
+use stride::{Stepped, Taken};
 
 /// After so many entries it is asked whether a signal came.
 const SIGNALS_EVERY: u64 = 64;
@@ -46,7 +48,7 @@ impl Step<'_> {
     #[must_use]
     pub fn is_seen(&self) -> bool {
         match &self.what {
-            What::Begin(_) | What::LetGo => true,
+            What::Begin(_) | What::Screen | What::LetGo => true,
             What::Gap(_) | What::CaughtUp => false,
             What::Entry(entry, _) => match entry.kind {
                 Kind::Output | Kind::Errors | Kind::Resize => true,
@@ -56,7 +58,9 @@ impl Step<'_> {
                 | Kind::Answer
                 | Kind::Mark
                 | Kind::Exec
-                | Kind::Cut => false,
+                | Kind::Cut
+                | Kind::Shed
+                | Kind::Screen => false,
             },
         }
     }
@@ -70,6 +74,8 @@ pub enum What<'a> {
     /// An entry of the span, and what the program told its terminal with it. A span that begins or ends within the
     /// output of an entry has the part that is in it. Output is as it is shown: without the mechanism of `exec`.
     Entry(Entry<'a>, &'a [Notice]),
+    /// Behind what was let go, the screen stood so: nothing that was there before counts.
+    Screen,
     Gap(Gap),
     /// A synchronized update was not ended in time: what it drew so far is shown nevertheless.
     LetGo,
@@ -94,7 +100,7 @@ pub struct Replay<'a> {
     piece: Range<usize>,
     given: bool,
     notices: Vec<Notice>,
-    gaps: Vec<Gap>,
+    beginning: Beginning,
     /// A place that could not be read, until what follows tells whether anything is missing there.
     damage: Option<Damage>,
     due: Due,
@@ -139,7 +145,7 @@ impl<'a> Replay<'a> {
             piece: 0..0,
             given: false,
             notices: Vec::new(),
-            gaps,
+            beginning: Beginning { gaps, ..Beginning::default() },
             damage: None,
             due: Due::of(session, offset),
         })
@@ -218,6 +224,11 @@ impl<'a> Replay<'a> {
         Instant { position: marking.position, ..at }
     }
 
+    /// Whether the beginning that was asked for is not on record any more: then it is the first that is.
+    pub(crate) const fn is_let_go(&self) -> bool {
+        self.beginning.is_let_go
+    }
+
     /// The same, to keep.
     #[must_use]
     pub fn into_screen(self) -> Screen {
@@ -250,9 +261,10 @@ impl<'a> Replay<'a> {
         let until = until.map(|time| self.clock.micros(time.min(held)));
         let what = match stepped {
             Stepped::Begun if self.to.is_before(self.from, &self.replayed) => {
-                return Err(reversed(self.tail.session()));
+                let told = if self.beginning.is_let_go { let_go } else { reversed };
+                return Err(told(self.tail.session()));
             }
-            Stepped::Begun => What::Begin(&self.gaps),
+            Stepped::Begun => What::Begin(&self.beginning.gaps),
             Stepped::Entry => match self.reader.peek() {
                 Ok(Some(Found::Entry(whole))) => {
                     let position = whole.position + self.piece.start as u64;
@@ -267,6 +279,7 @@ impl<'a> Replay<'a> {
                 let payload = veiled.as_deref().unwrap_or_default();
                 What::Entry(Entry { kind: Kind::Output, number: 0, time, position, payload }, &[])
             }
+            Stepped::Screen => What::Screen,
             Stepped::Gap(gap) => What::Gap(gap),
             Stepped::LetGo => What::LetGo,
             Stepped::CaughtUp => What::CaughtUp,
@@ -278,45 +291,6 @@ impl<'a> Replay<'a> {
         Ok(Some(Step { at, screen: &self.replayed.screen, until, what }))
     }
 
-    /// Goes to where the span begins.
-    fn begin(&mut self) -> io::Result<Stepped> {
-        let kept = std::mem::replace(&mut self.keeps_screen, true);
-        loop {
-            match self.take(self.from)? {
-                Taken::Entry => self.asked = None,
-                Taken::LetGo => {}
-                Taken::Gap(gap) => self.gaps.push(gap),
-                Taken::Beyond => {
-                    // The screen stood so from the last entry to the next: then is when it was asked for.
-                    if let Limit::Time { asked, .. } = self.from {
-                        self.asked = Some(asked.max(self.replayed.time));
-                    }
-                    break;
-                }
-                Taken::Nothing => match self.tail.more(&mut self.reader) {
-                    Some(News::CaughtUp) if !self.tail.waits() => {
-                        if !self.from.is_reached(&self.replayed) {
-                            self.begin_unrecorded();
-                        }
-                        break;
-                    }
-                    Some(_) => {}
-                    None if self.from.is_reached(&self.replayed) => {
-                        if self.tail.has_ended() {
-                            self.replayed.finish();
-                        }
-                        self.stand_until_now();
-                        break;
-                    }
-                    None => return Ok(Stepped::Short),
-                },
-            }
-        }
-        self.keeps_screen = kept;
-        self.begun = true;
-        Ok(Stepped::Begun)
-    }
-
     fn step(&mut self) -> io::Result<Stepped> {
         if self.replayed.entries.is_multiple_of(SIGNALS_EVERY) && self.tail.is_signalled() {
             return Ok(Stepped::End);
@@ -324,6 +298,7 @@ impl<'a> Replay<'a> {
         loop {
             match self.take(self.to)? {
                 Taken::Entry => return Ok(Stepped::Entry),
+                Taken::Screen => return Ok(Stepped::Screen),
                 Taken::LetGo => return Ok(Stepped::LetGo),
                 Taken::Gap(gap) => return Ok(Stepped::Gap(gap)),
                 Taken::Beyond => return Ok(Stepped::End),
@@ -355,14 +330,16 @@ impl<'a> Replay<'a> {
             };
             let entry = match found {
                 Found::Entry(entry) => entry,
+                Found::NoScreen { offset } => {
+                    self.reader.pass();
+                    return Ok(Taken::Gap(Gap::Screen(offset)));
+                }
                 Found::Damage { offset, bytes } => {
                     let apart = Damage::add(&mut self.damage, offset, bytes);
                     self.due.damaged();
                     self.reader.pass();
-                    match apart {
-                        Some(apart) => return Ok(Taken::Gap(apart.told())),
-                        None => continue,
-                    }
+                    let Some(apart) = apart else { continue };
+                    return Ok(Taken::Gap(apart.told()));
                 }
             };
             let again = |damage: &Damage| damage.is_mended_by(&entry, self.replayed.position);
@@ -374,8 +351,10 @@ impl<'a> Replay<'a> {
                     self.damage = Some(damage);
                     return Ok(Taken::Beyond);
                 }
-                // What is missing is told with it.
-                self.replayed.miss(entry.position);
+                // What was there is told with it; what was not, next.
+                if damage.may_hold(entry.position.saturating_sub(self.replayed.position)) {
+                    self.replayed.miss(entry.position);
+                }
                 return Ok(Taken::Gap(damage.told()));
             }
             let begin = self.piece.end;
@@ -383,13 +362,14 @@ impl<'a> Replay<'a> {
                 Some(end) if end > begin || entry.payload.is_empty() => end,
                 Some(_) | None => return Ok(Taken::Beyond),
             };
-            if entry.position > self.replayed.position && !self.tail.waits() {
+            if entry.position > self.replayed.position && entry.kind != Kind::Shed && !self.tail.waits() {
                 unrecorded::take(&mut self.tail, &mut self.replayed, entry.position);
             }
             if let Some(gap) = self.due.missing_before(&entry, self.replayed.position) {
                 self.replayed.miss(entry.position);
                 return Ok(Taken::Gap(gap));
             }
+            let gap = Gap::told_by(&entry, &self.replayed);
             let position = entry.position + begin as u64;
             let part = Entry { position, payload: &entry.payload[begin..end], ..entry };
             self.notices = if self.keeps_screen {
@@ -403,7 +383,8 @@ impl<'a> Replay<'a> {
                 self.replayed.entries = entry.counted(self.replayed.entries);
             }
             self.piece = begin..end;
-            return Ok(taken(&entry));
+            let other = if entry.kind == Kind::Screen { Taken::Screen } else { Taken::Entry };
+            return Ok(gap.map_or(other, Taken::Gap));
         }
     }
 

@@ -1,6 +1,7 @@
 //! A screen that is fed a recording, by the host as by anyone else: the same function of the same bytes.
 
 use abide_core::evidence::frame::body_from_line;
+use abide_core::recording::kept::Kept;
 use abide_core::recording::veil::{Tag, Unveiled, Veil};
 use abide_core::recording::{Entry, Kind, Start, parse_resize};
 use abide_core::screen::{Notice, Screen, Size};
@@ -108,6 +109,7 @@ impl Replayed {
                     self.screen.resize(size);
                 }
             }
+            Kind::Screen => self.restore(entry),
             Kind::Output
             | Kind::Errors
             | Kind::Input
@@ -115,9 +117,19 @@ impl Replayed {
             | Kind::Answer
             | Kind::Mark
             | Kind::Exec
-            | Kind::Cut => {}
+            | Kind::Cut
+            | Kind::Shed => {}
         }
         notices
+    }
+
+    /// Behind what was let go, the screen that stood there: whatever was missing before it lacks it no more, but for what it
+    /// says itself.
+    fn restore(&mut self, entry: &Entry<'_>) {
+        let Some(kept) = Kept::of(entry.payload) else { return };
+        self.screen.restore(&kept.screen);
+        self.veil = kept.exec.map_or_else(Veil::default, Veil::running);
+        self.gaps = kept.gaps.into_iter().map(Gap::of_stored).collect();
     }
 
     /// Goes behind the next entry without a look at the screen.
@@ -125,6 +137,9 @@ impl Replayed {
         self.miss(entry.position);
         self.veiled = unveil(&mut self.veil, entry, &mut |_, _| ());
         self.go_behind(entry);
+        if entry.kind == Kind::Screen {
+            self.restore(entry);
+        }
     }
 
     /// The session is over and all was taken: what the veil kept back is shown, as if it were one more piece of output. Gives
@@ -175,7 +190,9 @@ impl Replayed {
             | Kind::Resize
             | Kind::Mark
             | Kind::Exec
-            | Kind::Cut => entry.position,
+            | Kind::Cut
+            | Kind::Shed
+            | Kind::Screen => entry.position,
         };
     }
 }
@@ -192,9 +209,15 @@ fn unveil(veil: &mut Veil, entry: &Entry<'_>, shown: &mut impl FnMut(Option<u64>
             }
             return None;
         }
-        Kind::Start | Kind::Input | Kind::Hidden | Kind::Answer | Kind::Resize | Kind::Mark | Kind::Cut => {
-            return None;
-        }
+        Kind::Start
+        | Kind::Input
+        | Kind::Hidden
+        | Kind::Answer
+        | Kind::Resize
+        | Kind::Mark
+        | Kind::Cut
+        | Kind::Shed
+        | Kind::Screen => return None,
     }
     if veil.is_idle() {
         shown(Some(entry.position), entry.payload);

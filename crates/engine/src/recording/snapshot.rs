@@ -10,6 +10,7 @@ use abide_core::wire::ToClient;
 use abide_sys::{clock, poll};
 
 use super::damage::Gap;
+use super::limit::{Clock, read_start};
 use super::replay::{Replay, What};
 use crate::client::Client;
 use crate::store::{Home, SessionDir};
@@ -24,11 +25,13 @@ pub struct Snapshot {
     pub screen: Screen,
     /// How many bytes of output it stands for.
     pub position: u64,
-    /// The instant of the recording; none of a living host's screen, which is that of now.
+    /// The instant of the recording; none if a living host of before it could tell it shows the screen of now.
     pub instant: Option<Instant>,
     pub source: Source,
     /// What was missing in the recording on the way to it.
     pub gaps: Vec<Gap>,
+    /// The instant that was asked for is not on record any more: this is the first that is.
+    pub is_let_go: bool,
 }
 
 /// Where a screen comes from.
@@ -49,7 +52,7 @@ pub(crate) fn snapshot(
 ) -> Result<Snapshot, Failure> {
     let live = at.is_none() && session.verdict.status.has_live_host();
     let source = match home.session(&session.id) {
-        Ok(dir) if live => match ask(dir) {
+        Ok(dir) if live => match ask(dir, session) {
             Asked::Screen(snapshot) => return Ok(*snapshot),
             Asked::Unreadable => Source::Replay,
             Asked::Silent => Source::ReplayInstead,
@@ -72,12 +75,15 @@ pub(crate) fn replayed(
     let (instant, gaps) = match replay.next()? {
         Some(step) => match step.what {
             What::Begin(gaps) => (step.at, gaps.to_vec()),
-            What::Entry(..) | What::Gap(_) | What::LetGo | What::CaughtUp => (step.at, Vec::new()),
+            What::Entry(..) | What::Screen | What::Gap(_) | What::LetGo | What::CaughtUp => {
+                (step.at, Vec::new())
+            }
         },
         None => (Instant::default(), Vec::new()),
     };
-    let position = instant.position;
-    Ok(Snapshot { screen: replay.into_screen(), position, instant: Some(instant), source, gaps })
+    let (position, is_let_go) = (instant.position, replay.is_let_go());
+    let instant = Some(instant);
+    Ok(Snapshot { screen: replay.into_screen(), position, instant, source, gaps, is_let_go })
 }
 
 /// What became of asking the host.
@@ -88,24 +94,42 @@ enum Asked {
     Silent,
 }
 
-fn ask(dir: SessionDir) -> Asked {
-    let Some((position, frozen)) = answer(dir) else {
+fn ask(dir: SessionDir, session: &Session) -> Asked {
+    let start = dir.recording().ok().and_then(|recording| read_start(&recording));
+    let Some(Answer { entries, position, frozen }) = answer(dir) else {
         return Asked::Silent;
     };
     let Some(mut screen) = Screen::thaw(&frozen) else {
         return Asked::Unreadable;
     };
     // It is the screen of now, not that of when the last output came.
-    screen.elapse(clock::boot_micros());
-    let (instant, gaps) = (None, Vec::new());
-    Asked::Screen(Box::new(Snapshot { screen, position, instant, source: Source::Live, gaps }))
+    let now = clock::boot_micros();
+    screen.elapse(now);
+    let told = Clock::of(start.as_ref(), session);
+    let instant = entries.map(|entry| Instant { entry, position, ..told.at(now) });
+    let gaps = Vec::new();
+    Asked::Screen(Box::new(Snapshot {
+        screen,
+        position,
+        instant,
+        source: Source::Live,
+        gaps,
+        is_let_go: false,
+    }))
 }
 
-/// What the host says: how much was shown, and its screen.
-fn answer(dir: SessionDir) -> Option<(u64, Vec<u8>)> {
+/// What the host says: how much is on record, if it tells that, how much was shown, and its screen.
+struct Answer {
+    entries: Option<u64>,
+    position: u64,
+    frozen: Vec<u8>,
+}
+
+fn answer(dir: SessionDir) -> Option<Answer> {
     let mut client = Client::connect(dir).ok()?;
     client.ask_snapshot().ok()?;
     let deadline = clock::now().boot.saturating_add(ANSWER_MS);
+    let mut reached = None;
     loop {
         let left = deadline.saturating_sub(clock::now().boot);
         if left == 0 || !poll::readable(&[client.as_fd()], Some(left)).contains(&true) {
@@ -113,12 +137,17 @@ fn answer(dir: SessionDir) -> Option<(u64, Vec<u8>)> {
         }
         let heard = client.hear().ok()?;
         let answer = heard.into_iter().find_map(|message| match message {
-            ToClient::Snapshot { position, frozen } => Some((position, frozen)),
+            ToClient::Reached { entries } => {
+                reached = Some(entries);
+                None
+            }
+            ToClient::Snapshot { position, frozen } => Some(Answer { entries: reached, position, frozen }),
             ToClient::Welcome { .. }
             | ToClient::Stage { .. }
             | ToClient::Paint(_)
             | ToClient::Output(_)
             | ToClient::Applied { .. }
+            | ToClient::Withdrawn { .. }
             | ToClient::Marked { .. }
             | ToClient::Exec { .. }
             | ToClient::Unrecorded(_)

@@ -206,6 +206,8 @@ impl Bell {
             | ToClient::Paint(_)
             | ToClient::Output(_)
             | ToClient::Applied { .. }
+            | ToClient::Withdrawn { .. }
+            | ToClient::Reached { .. }
             | ToClient::Snapshot { .. }
             | ToClient::Marked { .. }
             | ToClient::Exec { .. }

@@ -6,6 +6,7 @@ use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, claimed, n
 
 use super::damage::{Damage, Gap};
 use super::file::RecordingFile;
+use super::shed;
 use crate::store::SessionDir;
 use crate::truth::Session;
 
@@ -26,6 +27,11 @@ pub(crate) struct Due {
 }
 
 impl Due {
+    /// Of one that grows, and of whose end nothing is known, read from this offset on.
+    pub(crate) fn growing(offset: u64) -> Self {
+        Self { at_beginning: offset == 0, ..Self::default() }
+    }
+
     /// For one that is read from this offset on.
     pub(crate) fn of(session: &Session, offset: u64) -> Self {
         let record = &session.evidence.record;
@@ -42,7 +48,7 @@ impl Due {
     pub(crate) fn missing_before(&mut self, entry: &Entry<'_>, position: u64) -> Option<Gap> {
         let first = std::mem::take(&mut self.at_beginning);
         let missing = entry.position.saturating_sub(position);
-        if entry.kind == Kind::Cut {
+        if [Kind::Cut, Kind::Shed].contains(&entry.kind) {
             // It says itself what is missing before it.
             return None;
         }
@@ -51,6 +57,24 @@ impl Due {
             return Some(Gap::Beginning(missing));
         }
         (missing > 0).then_some(Gap::Missing(missing))
+    }
+
+    /// All that is missing before the next entry, with the place that could not be read, if there is one: that place, unless
+    /// nothing was lost there, and output that did not stand there either.
+    pub(crate) fn gaps_before(
+        &mut self,
+        entry: &Entry<'_>,
+        position: u64,
+        damage: Option<Damage>,
+    ) -> impl Iterator<Item = Gap> + use<> {
+        let lost = damage.filter(|damage| !damage.is_mended_by(entry, position));
+        let was_there =
+            lost.as_ref().is_some_and(|lost| lost.may_hold(entry.position.saturating_sub(position)));
+        if lost.is_some() {
+            self.damaged();
+        }
+        let missing = self.missing_before(entry, if was_there { entry.position } else { position });
+        lost.map(|lost| lost.told()).into_iter().chain(missing)
     }
 
     /// Whether this damage at the end is where it was cut, which is told once.
@@ -78,7 +102,13 @@ impl Due {
 /// Whether all the output is there, as far as the evidence and the end of the file tell; none if that is not known.
 pub(crate) fn is_complete(dir: &SessionDir, session: &Session) -> Option<bool> {
     let record = &session.evidence.record;
-    if record.cut.is_some() {
+    let sheds = session.evidence.beginning.launched.as_ref().is_some_and(|told| told.body.terms.keep_last);
+    // One that does not say what it has shed is damaged.
+    let may_have_shed = || {
+        let said = |recording| shed::said(&recording).is_none_or(|(_, shed)| shed.screen.is_some());
+        dir.recording().is_ok_and(said)
+    };
+    if record.cut.is_some() || (sheds && may_have_shed()) {
         return Some(false);
     }
     let drained = record.drained?;
@@ -106,6 +136,10 @@ pub(crate) fn is_expected(session: &Session) -> bool {
 /// The position behind the last frame, if the file ends with it; so much of the file is read at most.
 fn end(recording: &RecordingFile, most: u64) -> Option<u64> {
     let length = recording.length().ok()?;
+    if length > 0 && length == shed::begins(recording) {
+        // There is nothing but the room before its first frame.
+        return Some(0);
+    }
     let from = length.saturating_sub(most);
     let mut bytes = vec![0; usize::try_from(length - from).ok()?];
     recording.read_exact_at(&mut bytes, from).ok()?;

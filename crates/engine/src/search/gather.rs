@@ -11,10 +11,11 @@ use abide_core::search::{Lines, Place, Point};
 use abide_sys::clock::boot_micros;
 
 use super::index::Index;
-use crate::recording::damage::Damage;
+use crate::recording::damage::{Damage, Gap};
 use crate::recording::file::RecordingFile;
 use crate::recording::limit::{Clock, read_start};
 use crate::recording::replayed::Replayed;
+use crate::recording::whole::Due;
 use crate::recording::{Found, Reader};
 use crate::store::SessionDir;
 use crate::truth::Session;
@@ -61,14 +62,17 @@ pub(super) fn gather(
     let mut reader = Reader::new(recording, index.point.place.offset).limited(length);
     let (mut told, mut kept) = (reader.offset(), reader.offset());
     let (mut finished, mut damage) = (false, None::<Damage>);
+    let mut due = Due::of(session, index.point.place.offset);
     loop {
         match reader.peek()? {
             Some(Found::Entry(entry)) => {
                 let position = gathering.replayed.position;
-                let lost = damage.take().is_some_and(|damage| !damage.is_mended_by(&entry, position));
-                index.point.gaps += u64::from(lost) + u64::from(entry.kind == Kind::Cut);
+                let missing = due.gaps_before(&entry, position, damage.take()).count() as u64;
+                let told = Gap::told_by(&entry, &gathering.replayed);
+                index.point.gaps += missing + u64::from(told.is_some());
                 gathering.take(&entry);
             }
+            Some(Found::NoScreen { .. }) => index.point.gaps += 1,
             Some(Found::Damage { offset, bytes }) => {
                 let apart = Damage::add(&mut damage, offset, bytes);
                 index.point.gaps += u64::from(apart.is_some());
@@ -163,9 +167,17 @@ impl Gathering {
                 let keys = Tag::of(entry.payload).map(|tag| tag.keys()).unwrap_or_default();
                 harvest.typed(&keys, clock.instant(replayed, replayed.time), lines);
             }
-            Kind::Start | Kind::Resize | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut => {
+            Kind::Screen => {
                 let _ = replayed.take(entry);
+                harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
             }
+            Kind::Start
+            | Kind::Resize
+            | Kind::Hidden
+            | Kind::Answer
+            | Kind::Mark
+            | Kind::Cut
+            | Kind::Shed => drop(replayed.take(entry)),
         }
     }
 

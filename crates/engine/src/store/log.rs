@@ -143,7 +143,7 @@ pub(crate) fn read_evidence(file: &File) -> Evidence {
 }
 
 /// Reads a log from its beginning, and says how much of it.
-fn scan(file: &mut File, take: &mut impl FnMut(u64, Found)) -> std::io::Result<u64> {
+pub(super) fn scan(file: &mut File, take: &mut impl FnMut(u64, Found)) -> std::io::Result<u64> {
     let mut scanner = Scanner::default();
     file.rewind()?;
     let read = disk::read_pieces(file, LONGEST, |piece| scanner.feed(piece, take))?;
@@ -162,7 +162,8 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64) {
     if guarded && !begun {
         evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Gap });
     }
-    let has_slot = guarded || evidence.beginning.launched.is_some();
+    let watched = evidence.helpers.watched.is_some();
+    let has_slot = guarded || watched || evidence.beginning.launched.is_some();
     if has_slot && !is_closed(evidence) {
         match dir.slot() {
             Ok(bytes) => evidence.add_slot(Some(&bytes), until),

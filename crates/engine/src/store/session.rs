@@ -1,17 +1,19 @@
 //! One session's directory: its files by their purposes. Every reader and writer of a session comes through here.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 
 use abide_core::evidence::fold::Evidence;
-use abide_core::evidence::frame::{body_from_line, body_to_line, encode};
+use abide_core::evidence::frame::{Found, body_from_line, body_to_line, encode};
 use abide_core::evidence::{Fact, Role, Witness};
-use abide_sys::disk::{self, PrivateDir};
+use abide_sys::disk::{self, PrivateDir, Untrusted};
 use abide_sys::sock;
 
-use super::{ALIVE, EVIDENCE, KEYFRAMES, OUTCOME, RECORDING, Reading, SOCKET, VIEW, Writer, log};
+use super::{ALIVE, EVIDENCE, KEYFRAMES, NOTIFY, OUTCOME, RECORDING, Reading, SOCKET, VIEW, Writer, log};
 use crate::host::View;
+use crate::notify::Told;
 use crate::recording::file::RecordingFile;
 use crate::recording::packed::{Packed, pack};
 
@@ -20,13 +22,23 @@ const RESULT: &str = "result.toml";
 const PACKED: &str = "recording.packed";
 /// A packed recording that is not whole yet.
 const PACKING: &str = ".recording.packed";
+const CHECKPOINTS: &str = "checkpoints";
 const INDEX: &str = "index";
 const INDEX_LINES: &str = "index-lines";
 /// A longer view is none.
 const LONGEST_VIEW: u64 = 64 * 1024;
 
+/// How the names begin of what is kept for `exec`.
+const EXEC: &str = "exec-";
+/// What says there that a line began.
+const EXEC_BEGAN: &str = "r";
+/// What says that one began that is not to tell its end any more.
+const EXEC_SILENT: &str = "s";
+/// The number of the shell that reads it.
+const EXEC_SHELL: &str = "p";
+
 fn exec_name(nonce: &str) -> String {
-    format!("exec-{nonce}")
+    format!("{EXEC}{nonce}")
 }
 
 /// The directory of one session.
@@ -53,6 +65,11 @@ impl SessionDir {
         self.dir.read(EVIDENCE)
     }
 
+    /// Gives all that is in the log, in order.
+    pub(crate) fn each_fact(&self, take: &mut impl FnMut(Found)) -> std::io::Result<()> {
+        log::scan(&mut self.dir.read(EVIDENCE)?, &mut |_, found| take(found)).map(|_| ())
+    }
+
     /// Opens the evidence for a witness to add to.
     ///
     /// # Errors
@@ -74,7 +91,7 @@ impl SessionDir {
 
     /// The name of the file that holds the recording, and how much room it takes; none if there is none to read.
     pub(crate) fn recording_file(&self) -> Option<(&'static str, u64)> {
-        let length = |name: &'static str| Some((name, self.dir.read(name).ok()?.metadata().ok()?.len()));
+        let length = |name: &'static str| Some((name, room(&self.dir.read(name).ok()?.metadata().ok()?)));
         length(RECORDING).or_else(|| length(PACKED))
     }
 
@@ -105,9 +122,22 @@ impl SessionDir {
 
     /// How much room the session takes.
     pub(crate) fn bytes(&self) -> u64 {
-        let names = self.dir.names().unwrap_or_default();
-        let sizes = names.iter().filter_map(|name| self.dir.read(name.to_str()?).ok()?.metadata().ok());
-        sizes.map(|meta| meta.len()).sum()
+        let of = |dir: &PrivateDir| -> u64 {
+            let names = dir.names().unwrap_or_default();
+            let sizes = names.iter().filter_map(|name| dir.read(name.to_str()?).ok()?.metadata().ok());
+            sizes.map(|meta| room(&meta)).sum()
+        };
+        of(&self.dir) + self.checkpoints().map_or(0, |dir| of(&dir))
+    }
+
+    /// The directory of copies, for one who only reads.
+    pub(crate) fn checkpoints(&self) -> Result<PrivateDir, Untrusted> {
+        self.dir.open_below(CHECKPOINTS)
+    }
+
+    /// The same, made if there is none.
+    pub(crate) fn ensure_checkpoints(&self) -> Result<PrivateDir, Untrusted> {
+        self.dir.ensure_below(CHECKPOINTS)
     }
 
     /// The executable that the guard is to become. Taken away: an order is carried out once, or withdrawn.
@@ -148,21 +178,53 @@ impl SessionDir {
         Ok(Some(text))
     }
 
-    /// Keeps what a shell reads for one `exec`, and gives the name of the directory that holds it.
-    pub(crate) fn add_exec(&self, nonce: &str, files: &[(&str, String)]) -> std::io::Result<String> {
-        let name = exec_name(nonce);
-        let dir =
-            self.dir.ensure_below(&name).map_err(|untrusted| std::io::Error::other(untrusted.says()))?;
-        for (file, text) in files {
-            dir.replace(file, text.as_bytes())?;
+    /// Keeps what a shell reads for one `exec`. As long as what this gives is held, nobody takes it for left behind.
+    pub(crate) fn add_exec(
+        &self,
+        nonce: &str,
+        shell: u32,
+        files: &[(&str, String)],
+    ) -> std::io::Result<PrivateDir> {
+        let (name, draft) = (exec_name(nonce), format!(".{nonce}"));
+        let made = self.dir.ensure_below(&draft);
+        let dir = made.map_err(|untrusted| std::io::Error::other(untrusted.says()))?;
+        // Where there are no such locks, nobody clears anything.
+        let _ = dir.hold();
+        let shell = (EXEC_SHELL, shell.to_string());
+        let mut files = files.iter().chain([&shell]);
+        let kept = files.try_for_each(|(file, text)| dir.replace(file, text.as_bytes()));
+        if let Err(error) = kept.and_then(|()| self.dir.publish(&draft, &name)) {
+            let _ = self.dir.remove_tree(&draft);
+            return Err(error);
         }
-        Ok(name)
+        Ok(dir)
+    }
+
+    /// Removes what nobody holds or needs any more: of lines that never began, and of those of a shell that was at its
+    /// prompt since. One that runs below another still needs its own; the host clears up behind all that tell their end.
+    pub(crate) fn clear_execs(&self, shell: u32) {
+        let names = self.dir.names().unwrap_or_default();
+        for name in names.iter().filter_map(|name| name.to_str()).filter(|name| name.starts_with(EXEC)) {
+            let Ok(dir) = self.dir.open_below(name) else { continue };
+            let began = [EXEC_BEGAN, EXEC_SILENT].into_iter().any(|file| dir.read(file).is_ok());
+            let reader = dir.read(EXEC_SHELL).and_then(std::io::read_to_string);
+            let is_over = !began || reader.is_ok_and(|reader| reader.parse() == Ok(shell));
+            if is_over && dir.is_held() == Some(false) {
+                let _ = self.dir.remove_tree(name);
+            }
+        }
     }
 
     /// Takes away what a shell reads first, without which it runs nothing.
     pub(crate) fn withdraw_exec(&self, nonce: &str) {
         let below = self.dir.ensure_below(&exec_name(nonce));
         let _ = below.map(|dir| dir.remove("a"));
+    }
+
+    /// Has a line that another one began below not tell its end: nobody could tell it from what that one writes.
+    pub(crate) fn silence_exec(&self, nonce: &str) {
+        let below = self.dir.open_below(&exec_name(nonce));
+        let _ = below.map(|dir| dir.publish(EXEC_BEGAN, EXEC_SILENT));
     }
 
     /// Removes it. What is not there need not be removed.
@@ -227,6 +289,11 @@ impl SessionDir {
         self.dir.append(RECORDING)
     }
 
+    /// The recording, to let go of some of it.
+    pub(crate) fn sheddable_recording(&self) -> std::io::Result<File> {
+        self.dir.change(RECORDING)
+    }
+
     /// The recording, to read while it grows.
     pub(crate) fn growing_recording(&self) -> std::io::Result<File> {
         self.dir.read(RECORDING)
@@ -247,9 +314,9 @@ impl SessionDir {
         }
     }
 
-    /// How long a recording is that is not packed; none if there is none.
+    /// How much room a recording takes that is not packed; none if there is none.
     pub(crate) fn unpacked_bytes(&self) -> Option<u64> {
-        Some(self.dir.read(RECORDING).ok()?.metadata().ok()?.len()).filter(|bytes| *bytes > 0)
+        Some(room(&self.dir.read(RECORDING).ok()?.metadata().ok()?)).filter(|bytes| *bytes > 0)
     }
 
     /// Packs the recording, which nobody may add to any more. Gives how long it was, and how long the packed one is;
@@ -259,7 +326,7 @@ impl SessionDir {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             recording => recording?,
         };
-        let before = recording.metadata()?.len();
+        let before = room(&recording.metadata()?);
         if before == 0 {
             return Ok(None);
         }
@@ -290,6 +357,18 @@ impl SessionDir {
         self.dir.replace(VIEW, &body_to_line(view)?)
     }
 
+    /// Who is to be told of the session; none if nobody is.
+    pub(crate) fn told(&self) -> Option<Told> {
+        let mut bytes = Vec::new();
+        self.dir.read(NOTIFY).ok()?.take(LONGEST_VIEW).read_to_end(&mut bytes).ok()?;
+        body_from_line(&bytes).ok()
+    }
+
+    /// Keeps who is to be told of the session.
+    pub(crate) fn set_told(&self, told: &Told) -> std::io::Result<()> {
+        self.dir.replace(NOTIFY, &body_to_line(told)?)
+    }
+
     /// The keyframes, to read.
     pub(crate) fn keyframes(&self) -> std::io::Result<File> {
         self.dir.read(KEYFRAMES)
@@ -298,6 +377,11 @@ impl SessionDir {
     /// The keyframes, to add to; made if there are none.
     pub(crate) fn append_keyframes(&self) -> std::io::Result<File> {
         self.dir.ensure_log(KEYFRAMES)
+    }
+
+    /// Keeps these keyframes in the place of the others.
+    pub(crate) fn replace_keyframes(&self, kept: &mut impl Read) -> std::io::Result<()> {
+        self.dir.replace_with(KEYFRAMES, kept)
     }
 
     /// Forgets the keyframes; whoever needs a screen replays the recording.
@@ -343,5 +427,15 @@ impl SessionDir {
         let mut bytes = Vec::new();
         self.dir.read(OUTCOME)?.take(disk::Slot::SIZE as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+}
+
+/// How much room a file takes: what was let go of it takes none.
+fn room(file: &Metadata) -> u64 {
+    const BLOCK: u64 = 512;
+    match file.blocks() {
+        // It stands where its name does.
+        0 => file.len(),
+        blocks => file.len().min(blocks * BLOCK),
     }
 }

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::instant::{At, Span};
+use abide_core::moment::Moment;
 use abide_core::recording::Kind;
 use abide_core::screen::condition::{Condition, Sought};
 use abide_core::verdict::{Attention, Turn};
@@ -115,6 +116,41 @@ fn wait(
     }
 }
 
+/// When the baseline was taken, in ms of boot time, by what is on record behind it: what is told of an agent counts only if
+/// that was told later.
+#[derive(Debug, Clone, Copy)]
+enum Baseline {
+    /// There is none.
+    None,
+    /// Nothing came after it before this time.
+    Ahead(u64),
+    /// Somebody typed then, before anything was shown.
+    Typed(u64),
+    /// Something was shown then.
+    Behind(u64),
+}
+
+impl Baseline {
+    /// Takes an entry behind it.
+    fn pass(&mut self, kind: Kind, at: u64) {
+        let typed = matches!(kind, Kind::Input | Kind::Hidden | Kind::Exec);
+        let shown = matches!(kind, Kind::Output | Kind::Errors);
+        *self = match *self {
+            Self::Ahead(_) | Self::Typed(_) if typed => Self::Typed(at),
+            Self::Ahead(_) if shown => Self::Behind(at),
+            Self::Typed(typed) if shown => Self::Behind(typed),
+            same @ (Self::None | Self::Ahead(_) | Self::Typed(_) | Self::Behind(_)) => same,
+        };
+    }
+
+    const fn is_before(self, told: Moment) -> bool {
+        match self {
+            Self::None => true,
+            Self::Ahead(at) | Self::Typed(at) | Self::Behind(at) => told.boot > at,
+        }
+    }
+}
+
 /// One session that is watched.
 struct Watched<'a> {
     /// The session, and what becomes readable at its end.
@@ -124,6 +160,7 @@ struct Watched<'a> {
     position: u64,
     /// When something was shown last, in ms of boot time.
     shown_at: u64,
+    baseline: Baseline,
     met: bool,
     over: bool,
 }
@@ -157,7 +194,8 @@ impl<'a> Watched<'a> {
             replay = replay.or_from(shown.screen);
         }
         let shown_at = if conditions.since.is_some() { 0 } else { clock::now().boot };
-        Ok(Self { ending, replay, sought: None, position: from, shown_at, met: false, over: false })
+        let baseline = conditions.since.map_or(Baseline::None, |_| Baseline::Ahead(clock::now().boot));
+        Ok(Self { ending, replay, sought: None, position: from, shown_at, baseline, met: false, over: false })
     }
 
     /// Takes in what was shown, until the conditions are met or all of it is taken in.
@@ -170,13 +208,14 @@ impl<'a> Watched<'a> {
                     match step.what {
                         What::Begin(_) => (false, false),
                         What::Entry(entry, _) => {
+                            self.baseline.pass(entry.kind, entry.time / 1000);
                             let shown = matches!(entry.kind, Kind::Output | Kind::Errors);
                             if shown {
                                 self.shown_at = self.shown_at.max(entry.time / 1000);
                             }
                             (shown || entry.kind == Kind::Resize, false)
                         }
-                        What::Gap(_) | What::LetGo => (true, false),
+                        What::Screen | What::Gap(_) | What::LetGo => (true, false),
                         What::CaughtUp => (false, true),
                     }
                 }
@@ -224,10 +263,15 @@ impl<'a> Watched<'a> {
         let quiet = caught_up && shown && !self.over;
         let idle = |ms: u64| quiet && now.saturating_sub(self.shown_at) >= ms;
         holds.extend(conditions.idle_ms.map(idle));
-        let verdict = &self.ending.session.verdict;
-        holds.extend(conditions.turn.map(|turn| caught_up && verdict.turn == turn));
+        let Session { verdict, evidence, .. } = &self.ending.session;
+        let work = &evidence.work;
+        let turned = work.closed_at.or(work.turn.as_ref().map(|told| told.at));
+        let told = [turned, work.attention.as_ref().map(|told| told.at)].into_iter().flatten();
+        let timely = |told: Option<Moment>| caught_up && told.is_none_or(|at| self.baseline.is_before(at));
+        holds.extend(conditions.turn.map(|turn| verdict.turn == turn && timely(turned)));
         if !conditions.attention.is_empty() {
-            holds.push(caught_up && conditions.attention.contains(&verdict.attention));
+            let latest = told.max_by_key(|at| at.boot);
+            holds.push(conditions.attention.contains(&verdict.attention) && timely(latest));
         }
         self.met = match until {
             Until::Any => holds.contains(&true),

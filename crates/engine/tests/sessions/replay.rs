@@ -53,6 +53,7 @@ impl Recorded {
                 What::Entry(entry, _) => format!("{:?}", entry.kind),
                 What::Gap(gap) => format!("{gap:?}"),
                 What::LetGo => format!("let go at {}", step.at.micros),
+                What::Screen => "screen".to_owned(),
                 What::CaughtUp => "caught up".to_owned(),
             };
             steps.push(format!("#{} {what} -> {}", step.at.entry, step.screen.view().row_text(0)));

@@ -65,6 +65,25 @@ fn a_turn_that_opens_between_scan_and_seal_keeps_the_session_open_while_its_agen
     assert_eq!(stage.seal("atwork00"), Sealing::Sealed, "now its agent is dead");
 }
 
+#[test]
+fn a_turn_whose_agent_is_dead_is_closed_once_and_its_session_goes_on() {
+    let stage = Stage::new();
+    let (living, agent) = (idle(), idle());
+    let (process, owner) = (identity(&living), identity(&agent));
+    let scene = Scene::new(&stage.home.path(), "goeson00").served(&process, &process, &process);
+    let scene = scene.turn_opened(Some(owner));
+    let before = scene.bytes();
+    assert_eq!(stage.seal("goeson00"), Sealing::NotOver(Status::Running), "its agent lives");
+    assert_eq!(scene.bytes(), before);
+    drop(agent);
+    assert_eq!(stage.seal("goeson00"), Sealing::TurnClosed);
+    let closed = scene.bytes();
+    assert_eq!(stage.seal("goeson00"), Sealing::NotOver(Status::Running));
+    assert_eq!(scene.bytes(), closed);
+    let found = stage.sessions().find("goeson00").unwrap();
+    assert!(found.evidence.work.turn_closed && found.evidence.closing.sealed.is_none());
+}
+
 /// The same process, had it been identified in another pid namespace.
 fn elsewhere(mut identity: Identity) -> Identity {
     identity.pid_ns.ino += 1;

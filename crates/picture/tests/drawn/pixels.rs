@@ -128,6 +128,18 @@ fn bold_italic_and_marks_change_the_shape() {
 }
 
 #[test]
+fn a_letter_keeps_its_size_whatever_marks_it_has() {
+    // Nobody has the first mark; the second is as wide as a letter in the only face that has it, where it stands below.
+    let canvas = picture("Z Z\u{342} e e\u{332}");
+    assert_eq!(cell(&canvas, 0, 0), cell(&canvas, 2, 0), "without a mark that cannot be drawn");
+    let inked = |col: usize| {
+        let lines = cell(&canvas, col, 0);
+        lines.iter().filter(|line| line.iter().any(|pixel| *pixel != Theme::ALL[0].background())).count()
+    };
+    assert!(inked(6) > inked(4), "a line below the letter: {} and {}", inked(6), inked(4));
+}
+
+#[test]
 fn a_wide_character_takes_two_cells_and_no_more() {
     let back = Theme::ALL[0].background();
     // One that is shipped in colour, and one that no font has when none is looked for.

@@ -32,11 +32,31 @@ pub(super) const fn terminal(_: u32) -> Option<u32> {
     None
 }
 
+pub(super) const fn variable(_: u32, _: &str) -> Option<String> {
+    None
+}
+
+pub(super) const fn carriers(_: &str) -> Vec<u32> {
+    Vec::new()
+}
+
+pub(super) const fn carries(_: u32, _: &str) -> bool {
+    false
+}
+
+pub(super) const fn cgroups(_: u32) -> Option<String> {
+    None
+}
+
 pub(super) const fn ancestors(_: u32) -> Vec<Relative> {
     Vec::new()
 }
 
 pub(super) const fn end_of(_: &OwnedFd, _: u32) -> Option<(How, Observer)> {
+    None
+}
+
+pub(super) const fn inode(_: Means, _: &OwnedFd) -> Option<u64> {
     None
 }
 

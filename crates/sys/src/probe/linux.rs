@@ -183,12 +183,36 @@ pub(super) fn image(pid: u32) -> Option<PathBuf> {
 const ENVIRONMENT: u64 = 4 << 20;
 const DESCRIPTORS: usize = 4_096;
 
-pub(super) fn about(pid: u32, names: &[&str]) -> About {
+/// What a process was given at its exec; what cannot be read says nothing.
+fn environment(pid: u32) -> Vec<u8> {
     let mut environment = Vec::new();
     if let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) {
-        // What cannot be read says nothing.
         let _ = file.take(ENVIRONMENT).read_to_end(&mut environment);
     }
+    environment
+}
+
+pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
+    let environment = environment(pid);
+    let mut entries = environment.split(|&b| b == 0).filter_map(|entry| std::str::from_utf8(entry).ok());
+    entries.find_map(|entry| entry.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned)
+}
+
+pub(super) fn carries(pid: u32, entry: &str) -> bool {
+    environment(pid).split(|&b| b == 0).any(|one| one == entry.as_bytes())
+}
+
+pub(super) fn carriers(entry: &str) -> Vec<u32> {
+    let ours = proc_is_ours().unwrap_or(false);
+    numbers_in("/proc").filter(|pid| ours && carries(*pid, entry)).collect()
+}
+
+pub(super) fn cgroups(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()
+}
+
+pub(super) fn about(pid: u32, names: &[&str]) -> About {
+    let environment = environment(pid);
     let text = String::from_utf8_lossy(&environment);
     let variables = text.split('\0').filter_map(|entry| entry.split_once('='));
     let folder = format!("/proc/{pid}/fd");
@@ -268,13 +292,15 @@ pub(super) fn foreground(of: u32) -> Vec<InFront> {
         let image = image.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
         let process = relative(pid, parent);
         let place = fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         Some(InFront {
             leads: i32::try_from(pid) == Ok(group),
             image: image.unwrap_or_else(|| process.name.clone()),
             sleeps: it.letter == b'S',
             place: if place == "0" { String::new() } else { place },
             is_zombie: matches!(it.letter, b'Z' | b'X'),
-            holds_signals: holds_signals(pid),
+            holds_signals: holds_signals(&status),
+            is_as_we_are: is_as_we_are(&status),
             sleep: sleep(pid),
             process,
         })
@@ -282,9 +308,16 @@ pub(super) fn foreground(of: u32) -> Vec<InFront> {
     .collect()
 }
 
+/// Whether it opens files as we do, or as root; also if that is not told.
+fn is_as_we_are(status: &str) -> bool {
+    const EFFECTIVE: usize = 1;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    let user: Option<u32> = users.split_ascii_whitespace().nth(EFFECTIVE).and_then(|user| user.parse().ok());
+    user.is_none_or(|user| user == 0 || user == rustix::process::geteuid().as_raw())
+}
+
 /// Whether SIGCHLD is blocked.
-fn holds_signals(pid: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+fn holds_signals(status: &str) -> bool {
     let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
     let blocked = blocked.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     blocked.is_some_and(|mask| mask & (1 << (libc::SIGCHLD - 1)) != 0)
@@ -301,11 +334,12 @@ fn sleep(pid: u32) -> Option<Sleep> {
     let stat: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let number = |at: usize| stat.get(at)?.parse::<u64>().ok();
     let top = number(STACK).filter(|top| *top > 0)?;
+    let number_of_call = call.first()?.parse().ok()?;
     Some(Sleep {
         born: number(BORN)?,
         top,
-        call: call.first()?.parse().ok()?,
-        wants: argument(3)?,
+        call: number_of_call,
+        wants: argument(3).filter(|_| i64::try_from(number_of_call) == Ok(libc::SYS_read)),
         depth: top.checked_sub(argument(7)?)?,
     })
 }
@@ -342,7 +376,7 @@ fn open_pidfd(means: Means, pid: Pid) -> Result<OwnedFd, Errno> {
 }
 
 /// The inode counts only on pidfs; before it, all pidfds shared one anonymous inode.
-fn inode(means: Means, pidfd: &OwnedFd) -> Option<u64> {
+pub(super) fn inode(means: Means, pidfd: &OwnedFd) -> Option<u64> {
     let on_pidfs = means.pidfs && fstatfs(pidfd).is_ok_and(|fs| fs.f_type as u64 == PIDFS_MAGIC);
     if on_pidfs { fstat(pidfd).ok().map(|stat| stat.st_ino) } else { None }
 }

@@ -206,6 +206,19 @@ fn only_a_process_that_is_proved_alive_can_be_held() {
 }
 
 #[test]
+fn who_was_born_with_a_variable_is_found_by_it_and_nobody_else() {
+    let own = format!("PROBED={}", std::process::id());
+    let mut command = Command::new("cat");
+    let born = Running::start(command.env_clear().envs([("A", "b"), ("PROBED", &own[7..]), ("Z", "")]));
+    let found = |entry: &str| Probe::new().carriers(entry).iter().map(|one| one.0.pid).collect::<Vec<_>>();
+    assert_eq!(found(&own), [born.pid()]);
+    assert_eq!(
+        [&own[..own.len() - 1], &own[1..], &format!("{own}0")].map(found),
+        [const { Vec::<u32>::new() }; 3]
+    );
+}
+
+#[test]
 fn descendants_are_found_in_sessions_of_their_own() {
     let mut agent = Running::agent(&["fork hang", "say-ready", "hang"]);
     let forked = agent.until("forked");

@@ -1,27 +1,35 @@
 //! A stand-in for Claude Code, for tests without a model: it keeps the same list of sessions, writes transcripts of the
 //! same form, shows the same title and the same question before it runs a tool. It is started under the name `claude`.
-//! A prompt with `TOOL:[command]` has it ask for that command; `HANG` has it work without end; `exit N` ends it with that
-//! code; anything else is answered. Without a terminal it asks nobody, and ends with the code of the tool that it ran. With `--untrusted` it asks a question first. With `--wrap` it starts itself and stands by, as the wrappers of some agents do.
+//! A prompt with `TOOL:[command]` has it ask for that command; `HANG` has it work until it is left; `UNLISTED` is answered without being listed as at work; `exit N` ends it with that
+//! code; anything else is answered. Without a terminal it asks nobody, and ends with the code of the tool that it ran. With `--untrusted` it asks a question first; with `--slow` it
+//! takes its time before its input is there, and loses what is typed before. With `--wrap` before
+//! all others it starts itself and stands by, as the wrappers of some agents do; with `--wrap-behind FIFO` once that can be read.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use abide_sys::clock;
+use abide_sys::{clock, poll};
 use serde_json::{Value, json};
 
 use super::typing::raw;
 
 /// What we say we are.
 const VERSION: &str = "2.1.197";
+/// So long a slow one takes to begin.
+const SLOW_MS: u64 = 800;
+/// So long a turn takes that only its transcript tells of.
+const UNLISTED_MS: u64 = 400;
 
 /// Runs it: in a terminal, or with `-p PROMPT` for one turn.
 pub(super) fn main(args: &[String]) -> ExitCode {
     let done = match args {
-        [first, rest @ ..] if first == "--wrap" => wrap(rest),
-        args => run(args),
+        [wraps, inner @ ..] if wraps == "--wrap" => wrap(inner),
+        [wraps, gate, inner @ ..] if wraps == "--wrap-behind" => fs::read(gate).and_then(|_| wrap(inner)),
+        _ => run(args),
     };
     match done {
         Ok(code) => ExitCode::from(code),
@@ -72,7 +80,7 @@ fn run(args: &[String]) -> io::Result<u8> {
                 next(&mut io::stdin())?;
                 claude.show("\x1b[2J\x1b[H")?;
             }
-            claude.converse()?
+            claude.converse(args.iter().any(|word| word == "--slow"))?
         }
     };
     fs::remove_file(&claude.entry).map(|()| code)
@@ -89,10 +97,16 @@ struct Claude {
 }
 
 impl Claude {
-    fn converse(&mut self) -> io::Result<u8> {
+    fn converse(&mut self, slow: bool) -> io::Result<u8> {
         raw()?;
         self.list(Some("idle"), None)?;
-        self.show("\x1b[?2004h\x1b]0;✳ Claude Code\x07\r\n❯ ")?;
+        if slow {
+            self.show("\x1b]0;✳ Claude Code\x07\r\n❯ ")?;
+            if poll::readable(&[io::stdin().as_fd()], Some(SLOW_MS))[0] {
+                let _ = io::stdin().read(&mut [0; 4096])?;
+            }
+        }
+        self.show("\x1b[?2004h\x1b]0;✳ Claude Code\x07\r\n  ? for shortcuts\r\n❯ ")?;
         let mut keys = io::stdin();
         let mut typed = Vec::new();
         while let Some(key) = next(&mut keys)? {
@@ -126,9 +140,14 @@ impl Claude {
     /// Takes a turn; gives the code of the tool that it ran.
     fn turn(&mut self, prompt: &str, keys: &mut impl Read) -> io::Result<u8> {
         self.line("user", json!({ "role": "user", "content": prompt }))?;
-        self.busy()?;
+        if prompt.contains("UNLISTED") {
+            // Long enough to be seen in the transcript, where alone it stands.
+            let _ = poll::readable(&[io::stdin().as_fd()], Some(UNLISTED_MS));
+        } else {
+            self.busy()?;
+        }
         if prompt.contains("HANG") {
-            return next(keys).map(|_| 0);
+            return self.hang(keys);
         }
         let mut code = 0;
         if let Some((_, rest)) = prompt.split_once("TOOL:[") {
@@ -157,6 +176,22 @@ impl Claude {
         let part = json!({ "type": "text", "text": "fake-reply: ok" });
         self.line("assistant", message(&part, "end_turn")?)?;
         self.show("\r\n● fake-reply: ok\r\n").map(|()| code)
+    }
+
+    /// Works until it is interrupted by a key, or left in the middle of the turn: by Ctrl-D, `/exit`, or because nobody can type any more.
+    #[expect(clippy::disallowed_methods, reason = "an agent that is left says nothing more")]
+    fn hang(&self, keys: &mut impl Read) -> io::Result<u8> {
+        let mut typed = Vec::new();
+        while let Some(key) = next(keys)?.filter(|key| *key != 4) {
+            match key {
+                b'\r' | b'\n' if typed == b"/exit" => break,
+                key if key == b'/' || !typed.is_empty() => typed.push(key),
+                // What was asked for stands in its input again, and nothing more is written of it.
+                _ => return Ok(0),
+            }
+        }
+        let _ = fs::remove_file(&self.entry);
+        std::process::exit(0)
     }
 
     fn busy(&self) -> io::Result<()> {

@@ -91,7 +91,7 @@ impl Drill {
         let held = self.probe().hold(&identity).map_err(|liveness| io::Error::other(liveness.says()))?;
         say("held")?;
         io::stdin().lock().read_line(&mut String::new())?;
-        say(&format!("{:?}", self.probe().end_of(&held, identity.pid)))
+        say(&format!("{:?}", self.probe().end_of(&held, &identity)))
     }
 
     fn hold(&mut self, file: &str, holder: Holder) -> io::Result<()> {

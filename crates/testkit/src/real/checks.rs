@@ -107,7 +107,7 @@ fn kill(place: &Place) -> Result<(String, Option<Observer>), String> {
 }
 
 /// The agent of a session.
-fn agent(told: &Value, id: &str) -> Option<Observer> {
+pub(super) fn agent(told: &Value, id: &str) -> Option<Observer> {
     let all = told["agents"].as_array()?;
     let pid = all.iter().find(|agent| agent["session"] == id)?["pid"].as_u64()?;
     Observer::find(u32::try_from(pid).ok()?)

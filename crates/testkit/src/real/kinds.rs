@@ -12,6 +12,8 @@ pub(super) struct Kind {
     pub(super) once: &'static [&'static str],
     /// Those with which it takes over the terminal.
     pub(super) terminal: &'static [&'static str],
+    /// Those with which it does that and asks before it runs a command; none if it never asks, or not in these settings.
+    pub(super) asking: Option<&'static [&'static str]>,
     pub(super) tools: Tools,
 }
 
@@ -52,6 +54,7 @@ pub(super) const KINDS: &[Kind] = &[
             "--verbose",
         ],
         terminal: &[],
+        asking: Some(&[]),
         tools: Tools::Told,
     },
     Kind {
@@ -78,6 +81,8 @@ pub(super) const KINDS: &[Kind] = &[
             "{prompt}",
         ],
         terminal: &[],
+        // It asks only where the model wants it to.
+        asking: None,
         tools: Tools::Told,
     },
     Kind {
@@ -94,6 +99,7 @@ pub(super) const KINDS: &[Kind] = &[
         )),
         once: &["-m", "gemini-2.5-flash", "--yolo", "-p", "{prompt}", "--output-format", "stream-json"],
         terminal: &["-m", "gemini-2.5-flash"],
+        asking: Some(&["-m", "gemini-2.5-flash"]),
         tools: Tools::ToldLate,
     },
     Kind {
@@ -112,6 +118,7 @@ pub(super) const KINDS: &[Kind] = &[
         )),
         once: &["run", "--format", "json", "{prompt}"],
         terminal: &[],
+        asking: None,
         tools: Tools::Told,
     },
     Kind {
@@ -125,6 +132,7 @@ pub(super) const KINDS: &[Kind] = &[
         )),
         once: &["--provider", "ours", "--model", "m", "-p", "{prompt}", "--mode", "json"],
         terminal: &["--provider", "ours", "--model", "m"],
+        asking: None,
         tools: Tools::Told,
     },
     Kind {
@@ -152,6 +160,7 @@ pub(super) const KINDS: &[Kind] = &[
             "stream-json",
         ],
         terminal: &["--auth-type", "openai", "-m", "m"],
+        asking: Some(&["--auth-type", "openai", "-m", "m"]),
         tools: Tools::ToldLate,
     },
     Kind {
@@ -166,6 +175,7 @@ pub(super) const KINDS: &[Kind] = &[
         settings: Some((".copilot/config.json", r#"{"trustedFolders":["{work}"]}"#)),
         once: &["--allow-all", "-p", "{prompt}", "--output-format", "json"],
         terminal: &["--allow-all"],
+        asking: Some(&[]),
         tools: Tools::Told,
     },
     Kind {
@@ -178,6 +188,7 @@ pub(super) const KINDS: &[Kind] = &[
         )),
         once: &["--yes-always", "--message", "{prompt}"],
         terminal: &[],
+        asking: None,
         tools: Tools::None,
     },
 ];

@@ -6,6 +6,7 @@ use crate::workspace::{Offender, Source, check, paper};
 
 /// Foreign names that contain a refused word: exactly as they are written, and why they must be.
 const FOREIGN: &[(&str, &str)] = &[
+    ("\"jobs\"", "the shells' command"),
     ("\"events\"", "the command that shows facts, by the name that docker gave it"),
     (".local/state", "the XDG default for what we keep"),
     ("/task", "a folder of procfs"),
@@ -17,6 +18,8 @@ const FOREIGN: &[(&str, &str)] = &[
     ("/task", "a directory of /proc"),
     ("abide events", "the command that shows facts, by the name that docker gave it"),
     ("cgroup.events", "a file of a cgroup"),
+    ("`jobs`", "the shells' command"),
+    ("builtin jobs", "the shells' command"),
     ("job control", "the shell's feature"),
     ("memory.events", "a file of a cgroup"),
     ("rename = \"state\"", "a field of `sources`, promised in the JSON form"),

@@ -106,9 +106,15 @@ impl Front {
                 (Some(colours.name().to_owned()), origin)
             }
             Key::Grace
+            | Key::NotifyCommand
+            | Key::NotifyWebhook
+            | Key::NotifyOn
             | Key::Size
             | Key::Detach
             | Key::RecordBytes
+            | Key::RecordKeep
+            | Key::CheckpointEvery
+            | Key::Begin
             | Key::GcOlder
             | Key::GcKeep
             | Key::GcBytes

@@ -6,8 +6,12 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::cmd::notify::NotificationView;
 use crate::cmd::{Command, Faulty, Front, Verb, data_schemas};
 use crate::output::{Refusal, SCHEMA};
+
+/// What is no command's answer, and told all the same.
+const NOTIFICATION: &str = "notification";
 
 const EXAMPLES: &str = "Examples:
   abide schema           the schemas of all commands in one document
@@ -17,8 +21,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The command whose output is meant
-    #[arg(value_name = "COMMAND", value_parser = PossibleValuesParser::new(Command::NAMES))]
+    /// The command whose output is meant, or `notification` for what `abide notify` tells
+    #[arg(value_name = "COMMAND", value_parser = PossibleValuesParser::new(Command::NAMES.iter().copied().chain([NOTIFICATION])))]
     name: Option<String>,
 }
 
@@ -60,6 +64,17 @@ fn document(only: Option<&str>) -> Value {
             "required": ["schema", "ok", "command", "data"],
         });
         commands.insert(name.to_owned(), json!({ "oneOf": [answer, failure] }));
+    }
+    if only == Some(NOTIFICATION) {
+        let message = json!({
+            "type": "object",
+            "properties": {
+                "schema": { "const": SCHEMA },
+                "notification": made.subschema_for::<NotificationView<'_>>(),
+            },
+            "required": ["schema", "notification"],
+        });
+        commands.insert(NOTIFICATION.to_owned(), message);
     }
     let refer = |name: &String| json!({ "$ref": format!("#/$defs/{name}") });
     let any: Vec<Value> = commands.keys().map(refer).collect();

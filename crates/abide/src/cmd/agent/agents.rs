@@ -1,15 +1,11 @@
 //! `abide agents`: every agent on this machine, what needs a person first.
 
 use abide_core::failure::Failure;
-use abide_core::verdict::{Attention, Turn};
-use abide_engine::agents::{Agent, Asked, Health};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::{Faulty, Front, Verb};
-use crate::show::page::{Page, Tone};
-use crate::show::table::{self, Cell};
-use crate::show::time::Time;
+use crate::show::list::agents::{self, AgentView, SourceView};
 
 const EXAMPLES: &str = "Examples:
   abide agents                    the agents on this machine, started here or elsewhere
@@ -36,60 +32,6 @@ pub(crate) struct AgentsView {
     sources: Vec<SourceView>,
 }
 
-/// One living agent.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Agent")]
-struct AgentView {
-    /// The adapter's name.
-    agent: &'static str,
-    version: Option<String>,
-    pid: u32,
-    liveness: &'static str,
-    /// Its own ID of the conversation that it is at.
-    conversation: Option<String>,
-    cwd: Option<String>,
-    turn: &'static str,
-    attention: &'static str,
-    /// The session that it runs in.
-    session: Option<String>,
-    tokens: TokensView,
-    /// Tool calls that nothing has answered yet.
-    unanswered: Vec<String>,
-    because: Vec<SignView>,
-}
-
-/// What its conversation took, as the agent counts.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Tokens")]
-struct TokensView {
-    input: u64,
-    output: u64,
-    /// Of the input, read from or written to a cache.
-    cached: u64,
-}
-
-/// What one source says of it.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Sign")]
-struct SignView {
-    source: &'static str,
-    says: String,
-    turn: Option<&'static str>,
-    attention: Option<&'static str>,
-    at: Option<Time>,
-}
-
-/// Who was asked.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AgentSource")]
-struct SourceView {
-    name: &'static str,
-    #[serde(rename = "state")]
-    #[schemars(extend("enum" = ["ok", "failed", "timeout"]))]
-    health: &'static str,
-    detail: Option<String>,
-}
-
 impl Verb for Args {
     type Data = AgentsView;
 
@@ -98,21 +40,12 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let (mut agents, asked) = front.sessions()?.agents();
-        agents.retain(|agent| self.agent.as_deref().is_none_or(|name| name == agent.adapter.name()));
-        agents.sort_by_key(|agent| urgency(agent.standing.turn, agent.standing.attention));
-        let data = AgentsView {
-            agents: agents.iter().map(AgentView::new).collect(),
-            sources: asked.into_iter().map(SourceView::new).collect(),
-        };
-        front.output.show(&data, |page| put(page, &data.agents))?;
-        for source in &data.sources {
-            match (source.health, &source.detail) {
-                ("ok", _) => {}
-                (_, Some(detail)) => front.output.warn(&format!("{}: {detail}", source.name), None),
-                (_, None) => front.output.warn(&format!("{} did not answer in time", source.name), None),
-            }
-        }
+        let (mut found, asked) = front.sessions()?.agents();
+        found.retain(|agent| self.agent.as_deref().is_none_or(|name| name == agent.adapter.name()));
+        let (agents, sources) = agents::views(found, asked);
+        let data = AgentsView { agents, sources };
+        front.output.show(&data, |page| agents::put(page, &data.agents))?;
+        tell(front, &data.sources);
         if data.agents.is_empty() {
             front.output.remark("no agents");
         }
@@ -120,88 +53,13 @@ impl Verb for Args {
     }
 }
 
-/// What needs a person first, then what works.
-const fn urgency(turn: Turn, attention: Attention) -> u8 {
-    match (attention, turn) {
-        (Attention::Approval | Attention::Answer, _) => 0,
-        (_, Turn::Unknown) => 1,
-        (_, Turn::Working) => 2,
-        (_, Turn::Settled) => 3,
-    }
-}
-
-impl AgentView {
-    fn new(agent: &Agent) -> Self {
-        let (story, standing) = (&agent.story, &agent.standing);
-        let held = agent.conversation.as_ref();
-        let mut because: Vec<SignView> = agent
-            .signs
-            .iter()
-            .map(|sign| SignView {
-                source: sign.source.name(),
-                says: sign.says.clone(),
-                turn: sign.level.turn.map(Turn::name),
-                attention: sign.level.attention.map(Attention::name),
-                at: (sign.at > 0).then_some(Time(sign.at)),
-            })
-            .collect();
-        because.extend(held.map(|held| SignView {
-            source: "conversation",
-            says: held.by.says().to_owned(),
-            turn: None,
-            attention: None,
-            at: None,
-        }));
-        Self {
-            agent: agent.adapter.name(),
-            version: story.version.clone(),
-            pid: agent.process.pid,
-            liveness: agent.liveness.name(),
-            conversation: held.map(|held| held.conversation.clone()),
-            cwd: agent.cwd.as_ref().map(|cwd| cwd.display().to_string()),
-            turn: standing.turn.name(),
-            attention: standing.attention.name(),
-            session: agent.session.as_ref().map(ToString::to_string),
-            tokens: TokensView {
-                input: story.tokens.input,
-                output: story.tokens.output,
-                cached: story.tokens.cached,
-            },
-            unanswered: agent.unanswered(),
-            because,
+/// Tells of sources that gave no answer, or half of one.
+pub(crate) fn tell(front: &mut Front, sources: &[SourceView]) {
+    for source in sources {
+        match (source.health, &source.detail) {
+            ("ok", _) => {}
+            (_, Some(detail)) => front.output.warn(&format!("{}: {detail}", source.name), None),
+            (_, None) => front.output.warn(&format!("{} did not answer in time", source.name), None),
         }
     }
-}
-
-impl SourceView {
-    fn new(asked: Asked) -> Self {
-        let (health, detail) = match asked.health {
-            Health::Good => ("ok", None),
-            Health::Failed(why) => ("failed", Some(why)),
-            Health::Late => ("timeout", None),
-        };
-        Self { name: asked.name, health, detail }
-    }
-}
-
-fn put(page: &mut Page, agents: &[AgentView]) {
-    if agents.is_empty() {
-        return;
-    }
-    let head = ["AGENT", "PID", "TURN", "ATTENTION", "SESSION", "CONVERSATION", "DIRECTORY"];
-    let mut rows = vec![head.iter().map(|word| Cell::faint(word)).collect::<Vec<_>>()];
-    for agent in agents {
-        let wants = matches!(agent.attention, "approval" | "answer");
-        let none = || "-".to_owned();
-        rows.push(vec![
-            Cell::plain(agent.agent),
-            Cell::plain(&agent.pid.to_string()),
-            Cell::plain(agent.turn),
-            Cell::new(if wants { Tone::Warn } else { Tone::Plain }, agent.attention),
-            Cell::plain(&agent.session.clone().unwrap_or_else(none)),
-            Cell::plain(&agent.conversation.clone().unwrap_or_else(none)),
-            Cell::faint(&agent.cwd.clone().unwrap_or_else(none)),
-        ]);
-    }
-    table::put(page, 0, 3, &rows);
 }

@@ -53,7 +53,7 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let home = front.home();
+        let (home, told_of) = (front.home(), front.told());
         let (say, hear) = mpsc::channel();
         let work = move || {
             let within = Variable::Session.value().and_then(|id| id.into_string().ok());
@@ -61,7 +61,9 @@ impl Verb for Args {
                 let mut told = Vec::new();
                 let read = std::io::stdin().lock().take(LONGEST).read_to_end(&mut told);
                 read.map_err(|e| Failure::io("read", &"standard input", &e))?;
-                Sessions::open(&home)?.heed_hook((&self.agent, &self.occasion), &told, within.as_deref())
+                let mut sessions = Sessions::open(&home)?;
+                let named = (self.agent.as_str(), self.occasion.as_str());
+                sessions.heed_hook(named, &told, within.as_deref(), told_of.as_ref())
             });
             // Nobody may wait for it any more.
             let _ = say.send(heeded);

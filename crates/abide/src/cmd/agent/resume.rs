@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use abide_core::evidence::Terms;
 use abide_core::failure::{Code, Failure};
-use abide_engine::agents::{Place, Resumable};
+use abide_engine::agents::{Checkpoint, Place, Resumable, Since};
 use abide_engine::launch::{self, Input};
 use abide_engine::{Attaching, Request};
 use schemars::JsonSchema;
@@ -13,16 +13,19 @@ use serde::Serialize;
 
 use super::super::{Front, Verb, attach, run};
 use crate::config::key::Key;
+use crate::show::time::Time;
 
 const EXAMPLES: &str = "Examples:
   abide resume                          the last conversation in this directory, attached
   abide resume -d fix                   that of a session, by its ID or name
-  abide resume -d fix 'go on'           with a prompt";
+  abide resume -d fix 'go on'           with a prompt
+  abide resume --as-is fix              also if a checkpoint has more than its transcript";
 
 /// Go on with an agent's conversation in a new session
 ///
-/// Uses the agent's own way to resume. Refused while a living process is at the conversation. Says which tool calls
-/// nothing answered and what of the old session still runs; nothing of the agent's files is changed.
+/// Uses the agent's own way to resume. Refused while a living process is at the conversation, and where the last
+/// checkpoint has what the transcript has not: it was deleted or cut short. Says which tool calls nothing answered and what of
+/// the old session still runs; nothing of the agent's files is changed.
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -38,6 +41,9 @@ pub(crate) struct Args {
     /// Also while a living process is at it: both write to the same conversation
     #[arg(long)]
     force: bool,
+    /// Also if a checkpoint has more than the transcript: go on without that
+    #[arg(long)]
+    as_is: bool,
     #[command(flatten)]
     key: attach::KeyArgs,
 }
@@ -72,11 +78,17 @@ impl Verb for Args {
         if let Some(pid) = found.writer.filter(|_| !self.force) {
             return Err(in_use(&found, pid));
         }
+        if let Some((checkpoint, since)) = found.ahead.as_ref().filter(|_| !self.as_is) {
+            return Err(behind(&found, checkpoint, *since));
+        }
         if !self.detach {
             attach::needs_terminal()?;
         }
         let how = Attaching { read_only: false, detach_key: self.key.parse(front)?, launched: true };
         tell_left(front, &found);
+        if let Some(from) = &found.from {
+            let _ = sessions.sealed_first(&sessions.find(from.as_str())?);
+        }
         let resumed = sessions.run(request(front, &found)?)?;
         if !self.detach {
             return attach::attach(front, &sessions, &resumed, how);
@@ -122,7 +134,9 @@ fn request(front: &Front, found: &Resumable) -> Result<Request, Failure> {
         labels,
         size: found.had_terminal.then_some(size),
         input: Input::Nothing,
-        terms: Terms::default(),
+        begins: false,
+        terms: Terms { checkpoint_ms: run::checkpoint_ms(front)?, ..Terms::default() },
+        told: front.told(),
     })
 }
 
@@ -143,6 +157,26 @@ fn in_use(found: &Resumable, pid: u32) -> Failure {
         Some(id) => failure.about(id.as_str()),
         None => failure,
     }
+}
+
+fn behind(found: &Resumable, checkpoint: &Checkpoint, since: Since) -> Failure {
+    let what = match since {
+        Since::Gone => "is gone",
+        Since::Shrunk => "was cut short",
+        Since::Rewritten | Since::Same | Since::Grown | Since::Unreadable => "tells less than it did",
+    };
+    let id = found.from.as_ref().map(ToString::to_string).unwrap_or_default();
+    let (number, at) = (checkpoint.number, Time(checkpoint.at.wall).local());
+    let message = format!(
+        "the transcript of conversation {} {what}; checkpoint {number} of {at} has more",
+        found.conversation
+    );
+    let force = if since == Since::Gone { "" } else { " --force" };
+    Failure::new(Code::CheckpointNewer, message)
+        .hint(format!(
+            "`abide checkpoint restore {id} -n {number}{force}` puts it back; `abide resume --as-is {id}` goes on without it"
+        ))
+        .about(id)
 }
 
 fn survivors(found: &Resumable) -> Vec<String> {

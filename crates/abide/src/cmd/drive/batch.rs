@@ -3,14 +3,16 @@
 mod steps;
 
 use abide_core::failure::{Code, Failure};
-use abide_core::status::Column;
+use abide_engine::Session;
+use abide_engine::signals::{self, Signals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use steps::Step;
 
-use crate::cmd::{Command, Front, Verb, duration};
+use crate::cmd::{Command, Front, Verb, ended_by, run};
+use crate::output::Until;
 use crate::show::page::{Page, Tone};
 use crate::show::shell;
 
@@ -24,11 +26,13 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = concat!("A step is a command without its ID: type, paste, keys, resize, exec, signal, mark, wait, snapshot, \
+    after_help = "A step is a command without its ID: type, paste, keys, resize, exec, signal, mark, wait, snapshot, \
     screenshot, diff, logs, inspect or stop. It is written as for a shell, on a line of its own, or all of them are one JSON list \
-    of lists of words. All are read before the first is done. A wait for conditions that does not say since when counts \
+    of lists of words. All are read before the first is done. \
+    Each takes the sessions that its command takes, those that are over included, and is told of when it is done. A wait for conditions that does not say since when counts \
     only what was shown after the first step that typed since the wait before it. Exits with 0 if every step did, else with what the first that \
-    did not exited with. What one step types stays together; between two steps others may type, so that a person can always interrupt.", signals_end_this!("the session goes on."))
+    did not exited with. What one step types stays together; between two steps others may type, so that a person can always interrupt. \
+    HUP, INT and TERM end this command only, with 128+signal; the step that it was at is told as interrupted, those behind it as skipped."
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
@@ -64,7 +68,7 @@ struct StepView {
     step: usize,
     words: Vec<String>,
     outcome: Outcome,
-    /// What the command would have exited with; null if it was not run.
+    /// What the command would have exited with; null if it was not run, or interrupted.
     exit_code: Option<u8>,
     #[serde(flatten)]
     answer: StepAnswer,
@@ -74,7 +78,8 @@ struct StepView {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 struct StepAnswer {
-    /// As `abide schema` tells of that command; null if it failed or was not run.
+    /// As `abide schema` tells of that command, also if it exited with another code than 0 and answered all the same; of a
+    /// line that was not seen to end, what it wrote until then. Null if there is no answer.
     data: Option<Value>,
     /// As of every failure; null if there was none.
     error: Option<Value>,
@@ -89,39 +94,67 @@ struct StepAnswer {
 enum Outcome {
     Done,
     Failed,
-    /// A step before it failed.
+    /// A signal ended the batch in the middle of it: as much of it as was done by then is done.
+    Interrupted,
+    /// A step before it failed or was interrupted.
     Skipped,
 }
 
 impl Verb for Args {
     type Data = BatchView;
-    const TAKES: Option<Column> = Some(Column::Commandable);
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        duration(&self.timeout)?;
-        let session = front.sessions()?.find(&self.session)?;
-        let steps = steps::read(&self.steps, self.file.as_deref(), session.id.as_str())?;
-        let (mut exit, mut since) = (0, None);
-        for (number, step) in (1..).zip(steps) {
-            let Step { words, command } = step;
+        let sessions = front.sessions()?;
+        let session = sessions.find(&self.session)?;
+        run::parse_duration(&self.timeout)?;
+        let at = (session.id.as_str(), sessions.now().at.wall);
+        let steps = steps::read(&self.steps, self.file.as_deref(), at)?;
+        let signals = Signals::heeded(&[signals::HUP, signals::INT, signals::TERM])
+            .map_err(|error| Failure::io("hear", &"signals", &error))?;
+        let mut batch = BatchView { steps: Vec::new() };
+        let (mut exit, mut since, mut ended) = (0, None, None);
+        for (number, Step { words, command }) in (1..).zip(steps) {
             let (types, waits) = (command.types(), matches!(command, Command::Wait(_)));
-            let view = if exit == 0 || self.keep_going {
-                let command = self.settled(command, since);
-                let (exit_code, answer) = perform(command, front, session.id.as_str())?;
-                let seq = answer.data.as_ref().and_then(|data| data["seq"].as_u64());
-                since = if waits { None } else { since.or(seq.filter(|_| types)) };
-                exit = if exit == 0 { exit_code } else { exit };
-                let outcome = if exit_code == 0 { Outcome::Done } else { Outcome::Failed };
-                StepView { step: number, words, outcome, exit_code: Some(exit_code), answer }
+            let skipped = (Outcome::Skipped, None, StepAnswer::default());
+            let (outcome, exit_code, answer) = if ended.is_some() || (exit != 0 && !self.keep_going) {
+                skipped
             } else {
-                let (outcome, answer) = (Outcome::Skipped, StepAnswer::default());
-                StepView { step: number, words, outcome, exit_code: None, answer }
+                match perform(self.settled(command, since), front, &signals)? {
+                    Performed::Done(code, answer) => {
+                        let seq = answer.data.as_ref().and_then(|data| data["seq"].as_u64());
+                        since = if waits { None } else { since.or(seq.filter(|_| types)) };
+                        exit = if exit == 0 { code } else { exit };
+                        (if code == 0 { Outcome::Done } else { Outcome::Failed }, Some(code), answer)
+                    }
+                    Performed::Signalled(signal) => {
+                        ended = Some((signal, number));
+                        (Outcome::Interrupted, None, StepAnswer::default())
+                    }
+                }
             };
-            front.output.item("steps", &view, |page| view.write(page))?;
+            let step = StepView { step: number, words, outcome, exit_code, answer };
+            if !front.output.is_json() {
+                front.output.show(&step, |page| step.write(page))?;
+            }
+            batch.steps.push(step);
         }
-        front.output.end_items("steps")?;
+        if let Some((signal, number)) = ended {
+            front.output.fail_with(&interrupted(&session, signal, number), Some(Until::Batch(batch)));
+            return Ok(ended_by(signal));
+        }
+        if front.output.is_json() {
+            front.output.show(&batch, |_| {})?;
+        }
         Ok(exit)
     }
+}
+
+fn interrupted(session: &Session, signal: i32, step: usize) -> Failure {
+    let (id, signal) = (&session.id, signals::name(signal));
+    Failure::new(Code::Interrupted, format!("{signal} ended the batch in session {id} within step {step}"))
+        .hint(format!("`abide snapshot {id}` shows how far it came; the steps behind it were not done"))
+        .about(id.as_str())
+        .in_status(session.verdict.status)
 }
 
 impl Args {
@@ -144,19 +177,30 @@ impl Command {
     }
 }
 
-/// Runs a command, and gives its exit code and what it answered.
-fn perform(command: Command, front: &mut Front, session: &str) -> Result<(u8, StepAnswer), Failure> {
+/// What became of a command.
+enum Performed {
+    /// Its exit code, and what it answered.
+    Done(u8, StepAnswer),
+    /// A signal came before.
+    Signalled(i32),
+}
+
+/// Runs a command, until a signal comes.
+fn perform(command: Command, front: &Front, signals: &Signals) -> Result<Performed, Failure> {
     let name = command.name();
-    let within = front.output.within(name);
-    let own = std::mem::replace(&mut front.output, within);
-    let code = command.run(front);
-    let said = std::mem::replace(&mut front.output, own).kept();
+    let mut within = front.within(name);
+    let performed = signals
+        .before(move || (command.run(&mut within), within.output.kept()))
+        .map_err(|error| Failure::io("begin", &format!("the step `{name}`"), &error))?;
+    let (code, said) = match performed {
+        Ok(done) => done,
+        Err(caught) => return Ok(Performed::Signalled(caught.number)),
+    };
     let answer = serde_json::from_slice(&said).map_err(|_| {
         Failure::new(Code::Internal, format!("the step `{name}` gave no answer"))
             .hint(format!("`abide {name} --help` shows examples"))
-            .about(session)
     })?;
-    Ok((code, answer))
+    Ok(Performed::Done(code, answer))
 }
 
 impl StepView {
@@ -164,6 +208,7 @@ impl StepView {
         let (tone, word) = match self.outcome {
             Outcome::Done => (Tone::Good, "done   "),
             Outcome::Failed => (Tone::Bad, "failed "),
+            Outcome::Interrupted => (Tone::Bad, "interrupted"),
             Outcome::Skipped => (Tone::Faint, "skipped"),
         };
         let words = shell::line(self.words.iter().map(String::as_str));

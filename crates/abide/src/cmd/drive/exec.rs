@@ -6,8 +6,8 @@ use abide_engine::Unfinished;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cmd::{Front, NO_CODE, Verb, duration};
-use crate::output::WrittenView;
+use crate::cmd::{Front, NO_CODE, Verb, run};
+use crate::output::{Until, WrittenView};
 
 const EXAMPLES: &str = "Examples:
   abide exec shell -- make test            its output, its exit code
@@ -22,7 +22,10 @@ const EXAMPLES: &str = "Examples:
     after_help = concat!("The session must run bash, zsh, fish, dash or another sh that waits at an empty prompt: not in the middle of a \
     command, and with nothing half typed. The line runs in that very shell, \
     and is shown there as if it had been typed; nothing else is. What is printed is what the line wrote, byte by byte, and what others type there meanwhile, as the terminal shows it. \
-    An ERR trap of bash's and a DEBUG trap of zsh's see the commands that run the line; `$_` and PIPESTATUS of the line before are lost. Several arguments are \
+    An ERR trap of bash's, a DEBUG trap of zsh's, and hooks of zsh and fish that are told what was typed see the commands that run the line; `$_` and PIPESTATUS of the line before are lost. \
+    In bash, what ended in the background before the line is told behind it, and is none of its output unless the line asks (`jobs`, `wait -n`). \
+    Where a function is named `builtin` or `command`, or an alias `{` or `case`, no line can be run, and what was typed for it may stay on the screen. \
+    Where the line itself changes how its terminal ends lines (`stty -onlcr`), the carriage returns before them may be too many or too few. Several arguments are \
     joined by blanks. Exits with the line's code; 124 if the time was up; 125 if there is no code to pass on: no \
     shell waits there, the line was broken off or ended its shell, no such session.", signals_end_this!("the line goes on."))
 )]
@@ -59,6 +62,10 @@ impl Args {
     pub(super) fn or_timeout(&mut self, timeout: &str) {
         self.timeout.get_or_insert_with(|| timeout.to_owned());
     }
+
+    fn timeout_ms(&self) -> Result<Option<u64>, Failure> {
+        self.timeout.as_deref().map(run::parse_duration).transpose()
+    }
 }
 
 impl Verb for Args {
@@ -69,19 +76,23 @@ impl Verb for Args {
         true
     }
 
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        self.timeout_ms().map(drop)
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let timeout = self.timeout.as_deref().map(duration).transpose()?;
+        let timeout_ms = self.timeout_ms()?;
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
         let mut driver = sessions.driver(&session)?;
-        let executed = match driver.exec(&self.line.join(" "), timeout.map(|micros| micros / 1000)) {
+        let executed = match driver.exec(&self.line.join(" "), timeout_ms) {
             Ok(executed) => executed,
             Err(Unfinished { failure, output }) => {
                 if !front.output.is_json() {
                     front.output.raw(&output)?;
                 }
                 let begun = [Code::TimedOut, Code::Interrupted].contains(&failure.code);
-                front.output.fail_with(&failure, begun.then(|| written(&output)));
+                front.output.fail_with(&failure, begun.then(|| Until::Written(written(&output))));
                 let timed_out = failure.code == Code::TimedOut;
                 return Ok(if timed_out { failure.code.kind().exit_code() } else { NO_CODE });
             }

@@ -38,13 +38,22 @@ impl Verb for Args {
     type Data = TypedView;
     const TAKES: Option<Column> = Some(Column::Commandable);
 
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        self.patience.ms().and_then(|_| self.presses()).map(drop)
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
         let patience = self.patience.ms()?;
-        let keys = self.keys.iter().map(|name| parse(name)).collect::<Result<Vec<_>, _>>()?;
-        let typed = sessions.driver(&session)?.press(&keys, patience)?;
+        let typed = sessions.driver(&session)?.press(&self.presses()?, patience)?;
         TypedView::show(&session, typed, front)
+    }
+}
+
+impl Args {
+    fn presses(&self) -> Result<Vec<(&str, Press)>, Failure> {
+        self.keys.iter().map(|name| parse(name)).collect()
     }
 }
 

@@ -16,7 +16,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "The text is put in brackets if the program asked for that, as a terminal does; then it is not taken for \
-    keys. Returns once all of it is in the program's terminal, at the program's own pace, whatever its size."
+    keys. Returns once all of it is in the program's terminal, at the program's own pace, whatever its size. \
+    Whatever is not there when the time is up, or this command is ended, is withdrawn; how much was is told."
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
@@ -31,6 +32,10 @@ pub(crate) struct Args {
 impl Verb for Args {
     type Data = TypedView;
     const TAKES: Option<Column> = Some(Column::Commandable);
+
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        self.patience.ms().map(drop)
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

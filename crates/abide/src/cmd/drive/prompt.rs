@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Text;
-use crate::cmd::{Front, Verb, duration};
+use crate::cmd::{Front, Verb, run};
 
 const EXAMPLES: &str = "Examples:
   abide prompt claude 'run the tests and fix what fails'
@@ -18,7 +18,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "The text is pasted into the agent's input and submitted. It returns once the agent's own files, its title or \
+    after_help = "The text is pasted into the agent's input, once that is there, and submitted. It returns once the agent's own files, its title or \
     its screen show that a turn has opened, and says what is shown instead if none does. An agent that waits for a person \
     is not prompted: answer it first. What stands in its input already is submitted with it. With --queue in the middle of a \
     turn nothing is proved but that the text was typed and submitted."
@@ -65,8 +65,8 @@ impl Verb for Args {
     const TAKES: Option<Column> = Some(Column::Commandable);
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let patience_ms = duration(&self.timeout)? / 1000;
-        let cap = self.cap.as_deref().map(duration).transpose()?;
+        let patience_ms = run::parse_duration(&self.timeout)?;
+        let cap_ms = self.cap.as_deref().map(run::parse_duration).transpose()?;
         let text = String::from_utf8(self.text.bytes()?).map_err(|_| {
             Failure::new(Code::Usage, "the text is no UTF-8").hint("an agent takes text; nothing was sent")
         })?;
@@ -75,7 +75,7 @@ impl Verb for Args {
         let mut driver = sessions.driver(&session)?;
         let prompted = driver.prompt(&text, Prompting { patience_ms, queue: self.queue })?;
         let standing = match self.wait {
-            true => driver.wait_for_answer(cap.map(|micros| micros / 1000))?,
+            true => driver.wait_for_answer(cap_ms)?,
             false => prompted.standing,
         };
         let data = PromptedView {

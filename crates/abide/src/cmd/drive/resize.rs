@@ -40,6 +40,10 @@ impl Verb for Args {
     type Data = ResizedView;
     const TAKES: Option<Column> = Some(Column::Commandable);
 
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        parse_size(&self.size).map(drop)
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;

@@ -38,18 +38,28 @@ impl Verb for Args {
     type Data = SignalView;
     const TAKES: Option<Column> = Some(Column::Stoppable);
 
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        self.number().map(drop)
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
-        let number = signals::parse(&self.signal).ok_or_else(|| {
-            Failure::new(Code::Usage, format!("`{}` is no signal", self.signal))
-                .hint("a signal is given as TERM, SIGTERM or 15")
-        })?;
+        let number = self.number()?;
         sessions.signal(&session, number)?;
         let data = SignalView { id: session.id.to_string(), signal: number, name: signals::name(number) };
         front.output.show(&data, |page| {
             page.plain(&format!("{} sent to {}", data.name, data.id)).end();
         })?;
         Ok(0)
+    }
+}
+
+impl Args {
+    fn number(&self) -> Result<i32, Failure> {
+        signals::parse(&self.signal).ok_or_else(|| {
+            Failure::new(Code::Usage, format!("`{}` is no signal", self.signal))
+                .hint("a signal is given as TERM, SIGTERM or 15")
+        })
     }
 }

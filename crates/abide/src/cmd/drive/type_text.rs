@@ -17,7 +17,7 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = "Returns once all of it is in the program's terminal. A new line in the text is the Enter key. What one \
-    command types stays together, whoever else types."
+    command types stays together, whoever else types; what is not there when the time is up, or this command is ended, is withdrawn."
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
@@ -35,6 +35,10 @@ pub(crate) struct Args {
 impl Verb for Args {
     type Data = TypedView;
     const TAKES: Option<Column> = Some(Column::Commandable);
+
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        self.patience.ms().map(drop)
+    }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;

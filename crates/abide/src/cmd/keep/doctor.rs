@@ -1,8 +1,12 @@
 //! `abide doctor`: what is wrong with this machine, this home and its sessions, and what to do about it.
 
 use abide_core::failure::{Code, Failure};
+use abide_core::id::SessionId;
+use abide_engine::Sessions;
 use abide_engine::doctor::{self, Examining};
+use abide_engine::notify::Trying;
 
+use super::notify;
 use crate::cmd::{Faulty, Front, Verb};
 use crate::show::doctor::{DoctorView, put};
 use crate::show::meter::Meter;
@@ -16,8 +20,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(after_help = concat!("Exits with 1 if anything is bad.", signals_end_this!("what was mended stays mended.")))]
 pub(crate) struct Args {
-    /// Record the end of sessions that are over and whose witnesses died; remove what is provably nobody's, empty
-    /// cgroups included; make keyframes anew that are missing or damaged
+    /// Record the end of sessions that are over and whose witnesses died; remove what is provably nobody's or was
+    /// to be removed, empty cgroups included; make keyframes anew that are missing or damaged; tell what could not be told
     #[arg(long)]
     fix: bool,
     /// Read every recording whole, also beyond the 4 GiB that are read otherwise, the shortest first
@@ -35,7 +39,9 @@ impl Verb for Args {
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let meter = Meter::new(!front.output.is_json(), "reading recordings");
         let progress = |done, all| meter.tell(done, all);
-        let how = Examining { fix: self.fix, thorough: self.thorough, progress: &progress };
+        let deliver = |sessions: &Sessions, id: &SessionId| notify::deliver(sessions, id, Trying::Once);
+        let how =
+            Examining { fix: self.fix, thorough: self.thorough, deliver: &deliver, progress: &progress };
         let mut checks = doctor::examine(&front.home()?, &how)?;
         meter.clear();
         for fix in checks.iter_mut().filter_map(|check| check.fix.as_mut()) {

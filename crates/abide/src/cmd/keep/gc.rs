@@ -27,7 +27,7 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(after_help = concat!("Nothing that is active or unknown is ever removed. A limit that is given replaces \
     all of the config file's `gc.older` (built-in: 7d), `gc.keep`, `gc.max_bytes` and `gc.pack` (built-in: 1d), which \
-    hold otherwise. A packed recording is read, searched and exported as before. What killed launches and removals left behind goes too, under the name of its directory, if it is provably nobody's.", signals_end_this!("a removal that was begun is ended by `abide rm`.")))]
+    hold otherwise. A packed recording is read, searched and exported as before. What killed launches and removals left behind goes too, under the name of its directory, if it is provably nobody's; so does a session that was to be removed at its end and whose guard was killed before that, whatever the limits.", signals_end_this!("a removal that was begun is ended by `abide rm`.")))]
 pub(crate) struct Args {
     /// Only say what would be removed
     #[arg(long)]

@@ -3,7 +3,7 @@
 use abide_core::failure::Failure;
 use abide_core::instant::At;
 use abide_core::screen::Screen;
-use abide_engine::{Session, Sessions, Snapshot};
+use abide_engine::{Session, Sessions, Snapshot, let_go};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,7 +60,7 @@ pub(crate) struct DiffView {
 struct SideView {
     seq: u64,
     at: Time,
-    /// Null if a living host shows it.
+    /// Null if a living host shows it that is too old to tell.
     instant: Option<InstantView>,
     /// Of the visible text.
     hash: String,
@@ -93,6 +93,13 @@ impl Verb for Args {
         Faulty::Warn
     }
 
+    fn check(&self, now: i64) -> Result<(), Failure> {
+        [Some(&self.from), self.to.as_ref()]
+            .into_iter()
+            .flatten()
+            .try_for_each(|text| when::at(text, now).map(drop))
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
@@ -100,6 +107,9 @@ impl Verb for Args {
         let from = self.side(&sessions, &session, Some(&when::at(&self.from, now)?))?;
         let to = self.to.as_deref().map(|text| when::at(text, now)).transpose()?;
         let to = self.side(&sessions, &session, to.as_ref())?;
+        if from.snapshot.is_let_go && to.snapshot.is_let_go {
+            return Err(let_go(&session.id));
+        }
         for missing in from.snapshot.gaps.iter().chain(&to.snapshot.gaps) {
             front.output.warn(&missing.says(), None);
         }

@@ -13,7 +13,8 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cmd::{Faulty, Front, Verb, duration, ended_by};
+use super::duration;
+use crate::cmd::{Faulty, Front, Verb, ended_by};
 use crate::design::Look;
 use crate::export::cast::{Cast, Version};
 use crate::export::film::{Filmed, Made};
@@ -154,7 +155,7 @@ impl Verb for Args {
                     gaps.extend_from_slice(missing);
                 }
                 What::Gap(gap) => gaps.push(gap.clone()),
-                What::Entry(..) | What::LetGo | What::CaughtUp => {}
+                What::Entry(..) | What::Screen | What::LetGo | What::CaughtUp => {}
             }
             ends[1] = step.at;
             let taken = export.take(&step, &mut file);
@@ -163,10 +164,11 @@ impl Verb for Args {
             }
             progress.show(replay.progress());
         }
-        // What is followed has an end when whoever follows it says so; of all else a part is nothing.
-        if let Some(signal) = replay.signalled().filter(|_| !self.follow) {
+        // Of what is followed, all up to there is kept; of all else a part is nothing.
+        let code = replay.signalled().map_or(0, ended_by);
+        if code != 0 && !self.follow {
             progress.clear();
-            return Ok(ended_by(signal));
+            return Ok(code);
         }
         // Asked once more: what was followed is over only now.
         let after = sessions.find(session.id.as_str()).unwrap_or_else(|_| session.clone());
@@ -193,7 +195,7 @@ impl Verb for Args {
             };
             front.output.show(&view, |_| {})?;
         }
-        Ok(0)
+        Ok(code)
     }
 }
 
@@ -278,14 +280,15 @@ impl Args {
     ) -> Result<Box<dyn Export>, Failure> {
         let launched = session.evidence.beginning.launched.as_ref().map(|told| &told.body);
         let title = session.name().map_or_else(|| session.id.to_string(), str::to_owned);
+        let redacted = |text: String| if self.redact { starred(&text, &secrets(&text)) } else { text };
         let wanted = Wanted {
             idle_limit: self.idle_limit.as_deref().map(duration).transpose()?,
             input: self.input,
             redact: self.redact,
             from_start: self.from.is_none(),
             about: About {
-                title: if self.redact { starred(&title, &secrets(&title)) } else { title },
-                command: launched.map(|launched| secret::mask(&launched.argv).join(" ")),
+                title: redacted(title),
+                command: launched.map(|launched| redacted(secret::mask(&launched.argv).join(" "))),
                 has_terminal: launched.is_none_or(|launched| launched.size.is_some()),
             },
         };
@@ -324,7 +327,7 @@ fn largest(sessions: &Sessions, session: &Session, span: &Span) -> Result<Size, 
     let mut largest = Size { cols: 1, rows: 1 };
     while let Some(step) = replay.next()? {
         let size = match step.what {
-            What::Begin(_) => Some(step.screen.size()),
+            What::Begin(_) | What::Screen => Some(step.screen.size()),
             What::Entry(entry, _) if entry.kind == Kind::Resize => parse_resize(entry.payload),
             What::Entry(..) | What::Gap(_) | What::LetGo | What::CaughtUp => None,
         };

@@ -44,14 +44,14 @@ impl Verb for Args {
     type Data = MarkView;
     const TAKES: Option<Column> = Some(Column::LiveHost);
 
+    fn check(&self, _now: i64) -> Result<(), Failure> {
+        self.trimmed().map(drop)
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
-        let name = self.name.trim();
-        if name.is_empty() || name.len() > LONGEST || name.chars().any(char::is_control) {
-            return Err(Failure::new(Code::Usage, format!("`{name}` cannot be the name of a mark"))
-                .hint(format!("a name has 1 to {LONGEST} bytes, and no control characters")));
-        }
+        let name = self.trimmed()?;
         let instant = sessions.mark(&session, name)?;
         let data = MarkView {
             id: session.id.to_string(),
@@ -62,5 +62,16 @@ impl Verb for Args {
             page.plain(&format!("marked {} at {} as {name}", data.id, data.instant.since)).end();
         })?;
         Ok(0)
+    }
+}
+
+impl Args {
+    fn trimmed(&self) -> Result<&str, Failure> {
+        let name = self.name.trim();
+        if name.is_empty() || name.len() > LONGEST || name.chars().any(char::is_control) {
+            return Err(Failure::new(Code::Usage, format!("`{name}` cannot be the name of a mark"))
+                .hint(format!("a name has 1 to {LONGEST} bytes, and no control characters")));
+        }
+        Ok(name)
     }
 }

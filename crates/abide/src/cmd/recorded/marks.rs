@@ -1,10 +1,12 @@
 //! `abide marks`: the instants of a session that have names, and the commands that its shell ran.
 
+use std::collections::VecDeque;
+
 use abide_core::failure::Failure;
 use abide_core::instant::{Instant, Span};
 use abide_core::recording::command::{Command, Commands, Listener};
 use abide_core::recording::{Kind, parse_resize};
-use abide_engine::What;
+use abide_engine::{Marking, What};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,7 +49,10 @@ pub(crate) struct MarksView {
 #[schemars(rename = "NamedInstant")]
 struct NamedView {
     name: String,
+    /// If what was shown then is not on record any more, its `entry` is that of the first instant that is.
     instant: InstantView,
+    /// Whether what was shown then is on record.
+    kept: bool,
 }
 
 /// A command that a shell ran.
@@ -76,13 +81,15 @@ impl Verb for Args {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
         let (mut marks, mut over) = (Vec::new(), Vec::new());
+        let mut told = Told::new(sessions.markings(&session));
         let (mut listener, mut commands) = (Listener::default(), Commands::<Instant>::default());
         let mut replay = sessions.replay(&session, &Span::default(), false)?.without_screen();
         while let Some(step) = replay.next()? {
+            told.come_to(step.at);
             match step.what {
                 What::Entry(entry, _) if entry.kind == Kind::Mark => {
                     let name = String::from_utf8_lossy(entry.payload).into_owned();
-                    marks.push(NamedView { name, instant: InstantView::new(step.at) });
+                    marks.push(NamedView { name, instant: InstantView::new(step.at), kept: true });
                 }
                 What::Entry(entry, _) if entry.kind == Kind::Output => {
                     let mut heard = 0;
@@ -100,6 +107,11 @@ impl Verb for Args {
                 What::Entry(entry, _) if entry.kind == Kind::Resize => {
                     parse_resize(entry.payload).into_iter().for_each(|size| commands.resize(size));
                 }
+                What::Screen => {
+                    listener = Listener::default();
+                    listener.hear(&step.screen.unfinished(), &mut |_, _| ());
+                    commands.resize(step.screen.size());
+                }
                 What::Begin(gaps) => {
                     gaps.iter().for_each(|gap| front.output.warn(&gap.says(), None));
                     commands.resize(step.screen.size());
@@ -107,20 +119,54 @@ impl Verb for Args {
                 What::Entry(..) | What::LetGo | What::CaughtUp => {}
             }
         }
-        for marking in sessions.markings(&session) {
-            // Where the recording was cut, the evidence alone has it.
+        for (marking, entry, kept) in told.all() {
             let is_same =
                 |known: &NamedView| known.name == marking.name && known.instant.seq == marking.position;
             if !marks.iter().any(is_same) {
-                let instant = InstantView::new(replay.instant_of(&marking));
-                marks.push(NamedView { name: marking.name, instant });
+                let at = Instant { entry, ..replay.instant_of(&marking) };
+                marks.push(NamedView { name: marking.name, instant: InstantView::new(at), kept });
             }
         }
+        marks.sort_by_key(|mark| (mark.instant.seq, mark.instant.entry));
         over.extend(commands.finish());
         let commands = over.into_iter().map(CommandView::new).collect();
         let view = MarksView { id: session.id.to_string(), marks, commands };
         front.output.show(&view, |page| table::put(page, 0, 1, &view.rows(session.is_over())))?;
         Ok(0)
+    }
+}
+
+/// Marks that the evidence tells: what was let go or cut off of the recording, it alone has.
+struct Told {
+    /// Not come to yet, by their positions.
+    ahead: VecDeque<Marking>,
+    /// With the number of the entry that leads there, and whether what was shown there is on record.
+    behind: Vec<(Marking, u64, bool)>,
+    last: Instant,
+}
+
+impl Told {
+    fn new(mut markings: Vec<Marking>) -> Self {
+        markings.sort_by_key(|marking| marking.position);
+        Self { ahead: markings.into(), behind: Vec::new(), last: Instant::default() }
+    }
+
+    /// This is where the recording has come to, at once from where it was last.
+    fn come_to(&mut self, at: Instant) {
+        while let Some(marking) = self.ahead.pop_front_if(|marking| marking.position < at.position) {
+            let kept = marking.position <= self.last.position;
+            self.behind.push((marking, at.entry, kept));
+        }
+        self.last = at;
+    }
+
+    fn all(self) -> impl Iterator<Item = (Marking, u64, bool)> {
+        let Instant { entry, position, .. } = self.last;
+        let ahead = self.ahead.into_iter();
+        self.behind.into_iter().chain(ahead.map(move |marking| {
+            let kept = marking.position <= position;
+            (marking, entry, kept)
+        }))
     }
 }
 
@@ -143,8 +189,9 @@ impl MarksView {
     fn rows(&self, is_over: bool) -> Vec<Vec<Cell>> {
         let open = if is_over { "no end told" } else { "not over" };
         let marks = self.marks.iter().map(|mark| {
-            let row = [mark.instant.since.as_str(), "mark", "", &mark.name];
-            (mark.instant.entry, row.map(Cell::plain).to_vec())
+            let kept = if mark.kept { "" } else { "not on record" };
+            let row = [mark.instant.since.as_str(), "mark", kept, &mark.name];
+            ((mark.instant.seq, mark.instant.entry), row.map(Cell::plain).to_vec())
         });
         let commands = self.commands.iter().map(|command| {
             let took = command.duration_ms.map_or_else(|| open.to_owned(), time::span);
@@ -160,10 +207,10 @@ impl MarksView {
                 Cell::new(tone, &ended),
                 Cell::plain(&line),
             ];
-            (command.began.entry, row)
+            ((command.began.seq, command.began.entry), row)
         });
-        let mut rows: Vec<(u64, Vec<Cell>)> = marks.chain(commands).collect();
-        rows.sort_by_key(|(entry, _)| *entry);
+        let mut rows: Vec<((u64, u64), Vec<Cell>)> = marks.chain(commands).collect();
+        rows.sort_by_key(|(place, _)| *place);
         rows.into_iter().map(|(_, row)| row).collect()
     }
 }

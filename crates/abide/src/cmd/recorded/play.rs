@@ -5,7 +5,8 @@ use abide_engine::Playing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cmd::{Faulty, Front, Verb, duration, ended_by};
+use super::duration;
+use crate::cmd::{Faulty, Front, Verb, ended_by};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:

@@ -79,6 +79,10 @@ impl Verb for Args {
         Faulty::Warn
     }
 
+    fn check(&self, now: i64) -> Result<(), Failure> {
+        self.at.as_deref().map(|text| when::at(text, now)).transpose().map(drop)
+    }
+
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;

@@ -16,7 +16,7 @@ pub(crate) struct Flags {
     /// Until this text is shown
     #[arg(long, value_name = "TEXT")]
     text: Vec<String>,
-    /// Until a line matches this regular expression
+    /// Until a line matches this regular expression; lines end at their last character that is no blank
     #[arg(long, value_name = "PATTERN")]
     regex: Vec<String>,
     /// Until this text is not to be seen any more
@@ -66,6 +66,11 @@ impl Flags {
     /// # Errors
     /// If one of them makes no sense.
     pub(super) fn conditions(&self) -> Result<Option<Conditions>, Failure> {
+        let texts = || self.text.iter().chain(&self.regex).chain(&self.gone);
+        if texts().any(String::is_empty) {
+            return Err(Failure::new(Code::Usage, "an empty text is shown wherever one looks")
+                .hint("--changed and --idle wait for anything, and for nothing more"));
+        }
         let mut shown: Vec<Condition> = self.text.iter().cloned().map(Condition::Text).collect();
         for pattern in &self.regex {
             let built = Condition::pattern(pattern).map_err(|why| {
@@ -87,6 +92,7 @@ impl Flags {
             attention: self.attention.as_deref().map(wanted).unwrap_or_default(),
             since: self.since,
         };
+        self.timeout_ms()?;
         let lonely = (self.since.is_some(), self.timeout.is_some());
         match (self.any(), lonely) {
             (true, _) => Ok(Some(conditions)),
@@ -97,6 +103,10 @@ impl Flags {
                     .hint("add --text, --regex, --gone, --cursor, --changed, --idle, --turn or --attention; --cap ends a wait for the end"))
             }
         }
+    }
+
+    fn timeout_ms(&self) -> Result<Option<u64>, Failure> {
+        self.timeout.as_deref().map(run::parse_duration).transpose()
     }
 
     /// Waits, tells how each session stands, and gives the exit code.
@@ -110,8 +120,7 @@ impl Flags {
         ids: &[SessionId],
         (conditions, until): (&Conditions, Until),
     ) -> Result<u8, Failure> {
-        let timeout_ms = self.timeout.as_deref().map(run::parse_duration).transpose()?;
-        let stood = sessions.await_conditions(ids, (conditions, until), timeout_ms)?;
+        let stood = sessions.await_conditions(ids, (conditions, until), self.timeout_ms()?)?;
         let hinted = |hint: &str| front.output.hinted(hint);
         let views: Vec<WaitedView<'_>> = stood
             .iter()

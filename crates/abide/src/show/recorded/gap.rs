@@ -8,9 +8,10 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "Gap")]
 pub(crate) struct GapView {
-    #[schemars(extend("enum" = ["damage", "cut", "missing"]))]
+    #[schemars(extend("enum" = ["damage", "cut", "missing", "screen"]))]
     kind: &'static str,
-    /// Where in the file bytes cannot be read, if it is damage.
+    /// Where in the file bytes cannot be read, if it is damage; or where the screen is that cannot be, which stood behind what
+    /// was let go.
     offset: Option<u64>,
     /// How many those are; or how many bytes of output are gone, at the beginning or at the end,
     /// if that is missing.
@@ -21,14 +22,22 @@ pub(crate) struct GapView {
 
 impl GapView {
     pub(crate) fn new(gap: &Gap) -> Self {
+        let (offset, length) = match gap {
+            Gap::Damage { offset, length } => (Some(*offset), Some(*length)),
+            Gap::Screen(offset) => (Some(*offset), None),
+            Gap::Missing(bytes) | Gap::Beginning(bytes) => (None, Some(*bytes)),
+            Gap::Cut(_) => (None, None),
+        };
+        let cut = if let Gap::Cut(why) = gap { Some(why.clone()) } else { None };
+        Self { kind: Self::kind(gap), offset, length, cut }
+    }
+
+    pub(crate) const fn kind(gap: &Gap) -> &'static str {
         match gap {
-            Gap::Damage { offset, length } => {
-                Self { kind: "damage", offset: Some(*offset), length: Some(*length), cut: None }
-            }
-            Gap::Missing(bytes) | Gap::Beginning(bytes) => {
-                Self { kind: "missing", offset: None, length: Some(*bytes), cut: None }
-            }
-            Gap::Cut(why) => Self { kind: "cut", offset: None, length: None, cut: Some(why.clone()) },
+            Gap::Damage { .. } => "damage",
+            Gap::Cut(_) => "cut",
+            Gap::Screen(_) => "screen",
+            Gap::Missing(_) | Gap::Beginning(_) => "missing",
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What an agent in a session does and wants is written down as it happens, and what it left undone when it is killed.
 
+use abide_testkit::Observer;
 use abide_testkit::deadline::until;
 use rustix::process::Signal;
 
-use super::{claude, done, launched, listed, stands, until_it};
-use crate::common::{Gate, World, ends_are_kept, outcome, pid};
+use super::{claude, done, launched, listed, scribe, stands, until_it};
+use crate::common::{Gate, World, ends_are_kept, observer, outcome, pid, waits};
 
 #[test]
 fn a_turn_is_seen_to_work_to_ask_and_to_settle() {
@@ -56,7 +57,19 @@ fn an_agent_that_is_killed_in_a_tool_is_over_at_once_and_its_call_is_named() {
         .find(|one| one["pid"].as_u64() == left.trim().parse().ok());
     assert!(named.is_some(), "{survivors}");
     let tool: u32 = left.trim().parse().expect("a pid");
-    abide_testkit::Observer::of(tool).signal(Signal::KILL);
+    Observer::of(tool).signal(Signal::KILL);
+}
+
+#[test]
+fn a_turn_that_a_person_stops_before_any_answer_is_told_interrupted() {
+    let world = World::new();
+    let id = launched(&world);
+    done(&world, &["prompt", &id, "please HANG"]);
+    done(&world, &["keys", &id, "Escape"]);
+    until_it(&world, &id, &["--turn", "settled"]);
+    let closed = world.told(&id, "turn_closed").pop().expect("it is closed");
+    assert_eq!(closed["reason"], "interrupted", "{closed}");
+    done(&world, &["stop", &id]);
 }
 
 #[test]
@@ -64,10 +77,7 @@ fn a_scribe_that_is_killed_is_replaced_and_misses_nothing_for_good() {
     let world = World::new();
     let id = launched(&world);
     until_it(&world, &id, &["--turn", "settled"]);
-    let witness =
-        world.facts(&id).into_iter().rev().find(|fact| fact["fact"] == "turn_closed").expect("by a scribe");
-    let scribe = witness["w"].as_str().and_then(|text| text.split([':', '@']).nth(1)?.parse().ok());
-    let scribe = abide_testkit::Observer::of(scribe.expect("a pid"));
+    let scribe = scribe(&world, &id);
     scribe.signal(Signal::KILL);
     scribe.await_end();
     let ran = world.abide.run(&["prompt", &id, "--wait", "hello"]);
@@ -76,30 +86,171 @@ fn a_scribe_that_is_killed_is_replaced_and_misses_nothing_for_good() {
     done(&world, &["stop", &id]);
 }
 
+/// An agent behind a wrapper, at work in a tool until the gate is opened, and then to exit with 7.
+struct Wrapped<'a> {
+    world: &'a World,
+    id: String,
+    wrapper: Observer,
+    gate: Gate,
+}
+
+impl<'a> Wrapped<'a> {
+    fn launch(world: &'a World, flags: &[&str]) -> Self {
+        let gate = Gate::new(&world.beside("gate"));
+        let prompt = format!("go TOOL:[read go < {}; exit 7]", world.beside("gate"));
+        let options = ["--no-tty", "--cwd", &world.beside("")];
+        let id = world.launch(&options, &[&[claude(world).as_str()], flags, &["-p", &prompt]].concat());
+        let started = &world.told(&id, "started")[0];
+        let wrapper = Observer::of(pid(&serde_json::json!({ "processes": started }), "program"));
+        Self { world, id, wrapper, gate }
+    }
+
+    /// Waits until the agent itself is on record as the program, and works.
+    fn until_known(&self) {
+        let known = || pid(&self.world.inspect(&self.id), "program") != self.wrapper.pid();
+        until("the agent is known", known);
+        until_it(self.world, &self.id, &["--turn", "working"]);
+    }
+
+    fn kill_wrapper(&self) {
+        self.wrapper.signal(Signal::KILL);
+        self.wrapper.await_end();
+    }
+
+    /// Waits until the guard has noticed that the wrapper is dead.
+    fn until_it_goes_on(&self) {
+        until("the guard follows the agent", || {
+            let notes = self.world.told(&self.id, "noted");
+            notes.iter().any(|note| note["text"].to_string().contains("its wrapper"))
+        });
+    }
+
+    /// The agent lives and is served, and its own code is told.
+    fn ends_as_it_says(&self) {
+        let session = self.world.inspect(&self.id);
+        assert_eq!(session["status"], "running", "{session}");
+        let told = listed(self.world, pid(&session, "program")).expect("it lives");
+        assert_eq!((&told["session"], &told["turn"]), (&self.id.as_str().into(), &"working".into()));
+        self.gate.open();
+        let expected = if ends_are_kept() { Some(7) } else { Some(125) };
+        assert_eq!(self.world.wait(&self.id).0, expected);
+    }
+}
+
 /// Row 46: a wrapper's end says nothing about the agent. On a terminal the kernel hangs up all whom its leader leaves.
 #[test]
 fn an_agent_whose_wrapper_is_killed_goes_on_and_its_own_code_is_told() {
     let world = World::new();
-    let gate = Gate::new(&world.beside("gate"));
-    let prompt = format!("go TOOL:[read go < {}; exit 7]", world.beside("gate"));
-    let options = ["--no-tty", "--cwd", &world.beside("")];
-    let id = world.launch(&options, &[&claude(&world), "--wrap", "-p", &prompt]);
-    let wrapper = world.told(&id, "started")[0]["program"]["pid"].clone();
-    until("the agent is known", || world.inspect(&id)["processes"]["program"]["pid"] != wrapper);
-    until_it(&world, &id, &["--turn", "working"]);
-    let wrapper = wrapper.as_u64().and_then(|pid| u32::try_from(pid).ok()).expect("a pid");
-    let wrapper = abide_testkit::Observer::of(wrapper);
-    wrapper.signal(Signal::KILL);
-    wrapper.await_end();
-    until("the guard follows the agent", || {
-        world.told(&id, "noted").iter().any(|note| note["text"].to_string().contains("goes on"))
-    });
-    let life = world.observe(id.clone());
+    let wrapped = Wrapped::launch(&world, &["--wrap"]);
+    wrapped.until_known();
+    wrapped.kill_wrapper();
+    wrapped.until_it_goes_on();
     // Whoever serves it later knows whom it is about.
+    let life = world.observe(wrapped.id.clone());
     life.replace("guard");
-    let told = listed(&world, pid(&life.inspect(), "program")).expect("it lives");
-    assert_eq!((&told["session"], &told["turn"]), (&id.as_str().into(), &"working".into()));
-    gate.open();
-    let expected = if ends_are_kept() { Some(7) } else { Some(125) };
-    assert_eq!(world.wait(&id).0, expected);
+    wrapped.ends_as_it_says();
+}
+
+/// What a wrapper starts may end and be started again, and an agent may start another one of its kind.
+#[test]
+fn a_wrapper_that_outlives_its_agent_is_the_program_again() {
+    let world = World::new();
+    let wrapped = Wrapped::launch(&world, &["--wrap"]);
+    wrapped.until_known();
+    // It does not notice, and so does not end.
+    wrapped.wrapper.signal(Signal::STOP);
+    let agent = observer(&world.inspect(&wrapped.id), "program");
+    agent.signal(Signal::KILL);
+    until("the agent is dead", || !agent.lives());
+    let session = world.inspect(&wrapped.id);
+    assert_eq!((&session["status"], pid(&session, "program")), (&"running".into(), wrapped.wrapper.pid()));
+    let life = world.observe(wrapped.id.clone());
+    life.kill_helpers();
+    let session = world.inspect(&wrapped.id);
+    assert_eq!((&session["status"], pid(&session, "program")), (&"unattended".into(), wrapped.wrapper.pid()));
+    let mut waiting = world.start(&["wait", &wrapped.id]);
+    until("it waits", || waits(&waiting));
+    done(&world, &["stop", &wrapped.id]);
+    wrapped.wrapper.await_end();
+    waiting.reap();
+}
+
+#[test]
+fn a_stop_asks_the_agent_and_its_wrapper_and_is_over_when_both_are() {
+    let world = World::new();
+    let wrapped = Wrapped::launch(&world, &["--wrap"]);
+    wrapped.until_known();
+    let agent = observer(&world.inspect(&wrapped.id), "program");
+    done(&world, &["stop", &wrapped.id]);
+    assert!(!agent.lives() && !wrapped.wrapper.lives());
+    let asked = &world.told(&wrapped.id, "signalled")[0];
+    assert_eq!(asked["pids"], serde_json::json!([agent.pid(), wrapped.wrapper.pid()]), "{asked}");
+}
+
+#[test]
+fn a_guard_that_was_raised_while_the_wrapper_lived_knows_whom_it_is_about() {
+    let world = World::new();
+    let wrapped = Wrapped::launch(&world, &["--wrap"]);
+    wrapped.until_known();
+    let life = world.observe(wrapped.id.clone());
+    life.replace("guard");
+    wrapped.kill_wrapper();
+    wrapped.until_it_goes_on();
+    wrapped.ends_as_it_says();
+}
+
+#[test]
+fn a_guard_that_became_another_version_knows_a_wrapper_from_its_agent() {
+    let world = World::new();
+    let wrapped = Wrapped::launch(&world, &["--wrap"]);
+    wrapped.until_known();
+    let other = world.abide.copied_to(&world.home.around().join("abide-new"));
+    assert_eq!(other.run(&["upgrade"]).code(), Some(0));
+    wrapped.kill_wrapper();
+    wrapped.until_it_goes_on();
+    wrapped.ends_as_it_says();
+}
+
+/// The host that holds only the wrapper raises the next guard: it takes hold of the agent itself.
+#[test]
+fn a_guard_that_is_killed_before_the_next_host_holds_the_agent_leaves_it_to_the_next_guard() {
+    let world = World::new();
+    let wrapped = Wrapped::launch(&world, &["--wrap"]);
+    wrapped.until_known();
+    let life = world.observe(wrapped.id.clone());
+    let (guard, host) = (life.helper("guard", None), life.helper("host", None));
+    host.signal(Signal::STOP);
+    wrapped.kill_wrapper();
+    wrapped.until_it_goes_on();
+    guard.signal(Signal::KILL);
+    guard.await_end();
+    host.signal(Signal::CONT);
+    life.helper("guard", Some(guard.pid()));
+    wrapped.ends_as_it_says();
+}
+
+#[test]
+fn an_agent_that_its_wrapper_starts_late_is_found() {
+    let world = World::new();
+    let late = Gate::new(&world.beside("late"));
+    let wrapped = Wrapped::launch(&world, &["--wrap-behind", &world.beside("late")]);
+    until("a scribe has looked and found the wrapper", || follows(&wrapped.id));
+    late.open();
+    wrapped.until_known();
+    wrapped.ends_as_it_says();
+}
+
+/// Whether a scribe of this session waits for news of what it follows.
+fn follows(id: &str) -> bool {
+    let is_scribe = |pid: &u32| {
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        command.ends_with(format!("\0__scribe\0{id}\0").as_bytes())
+    };
+    let waits = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.contains(") S ")
+    };
+    let all = std::fs::read_dir("/proc").expect("there is one").flatten();
+    let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.find(is_scribe).is_some_and(waits)
 }

@@ -11,7 +11,7 @@ use super::{claude, done, stands};
 use crate::common::{Gate, World, data};
 
 /// What the agent tells its hooks, as a file.
-fn telling(world: &World, name: &str, more: &Value) -> String {
+pub(super) fn telling(world: &World, name: &str, more: &Value) -> String {
     let mut told = json!({ "session_id": "0a1b2c3d-0000-4000-8000-000000000001", "transcript_path": "/none",
         "cwd": world.beside("") });
     for (key, value) in more.as_object().expect("an object") {
@@ -20,7 +20,7 @@ fn telling(world: &World, name: &str, more: &Value) -> String {
     world.home.around().file(name, &told.to_string()).display().to_string()
 }
 
-fn hook(world: &World, occasion: &str, told: &str) -> String {
+pub(super) fn hook(world: &World, occasion: &str, told: &str) -> String {
     let command = world.abide.command(&[]);
     let (exe, home) =
         (command.get_program().to_string_lossy().into_owned(), world.home.path().display().to_string());

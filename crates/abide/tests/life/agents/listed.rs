@@ -5,20 +5,30 @@ use std::process::Stdio;
 use abide_testkit::Running;
 use abide_testkit::deadline::until;
 use rustix::process::Signal;
+use serde_json::Value;
 
-use super::{claude, listed, transcript};
-use crate::common::World;
+use super::{claude, done, launched, listed, transcript};
+use crate::common::{Gate, World, data};
+
+/// An agent that was started by hand, in the middle of a turn.
+fn by_hand(world: &World) -> Running {
+    let mut command = std::process::Command::new(claude(world));
+    command.args(["-p", "please HANG"]).env("HOME", world.beside("")).current_dir(world.beside(""));
+    let agent = Running::start(command.stdin(Stdio::piped()).stdout(Stdio::null()));
+    until("it is at its turn", || listed(world, agent.pid()).is_some_and(|agent| agent["turn"] == "working"));
+    agent
+}
+
+/// The path of what its own list says of an agent.
+fn entry(world: &World, agent: &Running) -> String {
+    world.beside(&format!(".claude/sessions/{}.json", agent.pid()))
+}
 
 /// Row 45.
 #[test]
 fn an_agent_started_elsewhere_is_listed_with_its_turn_and_gone_when_it_is_killed() {
     let world = World::new();
-    let mut command = std::process::Command::new(claude(&world));
-    command.args(["-p", "please HANG"]).env("HOME", world.beside("")).current_dir(world.beside(""));
-    let agent = Running::start(command.stdin(Stdio::piped()).stdout(Stdio::null()));
-    until("it is at its turn", || {
-        listed(&world, agent.pid()).is_some_and(|agent| agent["turn"] == "working")
-    });
+    let agent = by_hand(&world);
     let told = listed(&world, agent.pid()).expect("it lives");
     assert_eq!(
         (&told["agent"], &told["liveness"], &told["session"]),
@@ -29,7 +39,59 @@ fn an_agent_started_elsewhere_is_listed_with_its_turn_and_gone_when_it_is_killed
     agent.observer().signal(Signal::KILL);
     agent.observer().await_end();
     // Its entry says still what it said.
-    let entry = world.beside(&format!(".claude/sessions/{}.json", agent.pid()));
-    assert!(std::path::Path::new(&entry).exists());
+    assert!(std::path::Path::new(&entry(&world, &agent)).exists());
     assert_eq!(listed(&world, agent.pid()), None);
+}
+
+/// Row 45, where the pid was given away again: the entry is about another process than the one that has its pid.
+#[test]
+fn what_an_agents_own_list_says_of_an_earlier_process_with_its_pid_is_not_believed() {
+    let world = World::new();
+    let agent = by_hand(&world);
+    let path = entry(&world, &agent);
+    let text = std::fs::read_to_string(&path).expect("its entry");
+    let mut told: Value = serde_json::from_str(&text).expect("an entry");
+    told["procStart"] = "1".into();
+    told["sessionId"] = "0a1b2c3d-0000-4000-8000-000000000009".into();
+    told["status"] = "waiting".into();
+    let _ = world.home.around().file(&format!(".claude/sessions/{}.json", agent.pid()), &told.to_string());
+    let listed = listed(&world, agent.pid()).expect("it lives");
+    assert_ne!(listed["conversation"], told["sessionId"]);
+    assert_ne!(listed["attention"], "answer", "{listed}");
+}
+
+#[test]
+fn all_that_is_listed_includes_agents_in_no_session_and_a_fifo_holds_nothing_up() {
+    let world = World::new();
+    let agent = by_hand(&world);
+    let inside = launched(&world);
+    let ours = |listed: &Value| {
+        let agents = listed["agents"].as_array().expect("they were asked for").clone();
+        agents.into_iter().find(|one| one["pid"] == agent.pid())
+    };
+    // What is looked for has little time, so that nothing holds a list up.
+    let look = || data(&world.abide.run(&["ls", "-a", "--json"]));
+    let mut all = look();
+    until("it is listed", || {
+        all = look();
+        ours(&all).is_some()
+    });
+    let told = ours(&all).expect("it is listed");
+    assert_eq!((&told["agent"], &told["turn"]), (&"claude".into(), &"working".into()), "{told}");
+    assert_eq!(all["sessions"][0]["id"], *inside);
+    let program = &all["sessions"][0]["processes"]["program"]["pid"];
+    let twice = all["agents"].as_array().is_some_and(|all| all.iter().any(|one| one["pid"] == *program));
+    assert!(!twice, "what is in a session is not listed again: {all}");
+    until("people are told of it too", || {
+        let text = world.abide.run(&["ls", "-a"]).stdout;
+        text.lines().any(|line| line.contains(&format!(" {} ", agent.pid())))
+    });
+    // Only who asks for all pays for it.
+    let plain = data(&world.abide.run(&["ls", "--json"]));
+    assert_eq!((&plain["agents"], plain["sources"].as_array().map(Vec::len)), (&Value::Null, Some(1)));
+    // Whoever reads this entry as a file waits for a writer that never comes.
+    std::fs::remove_file(entry(&world, &agent)).expect("its entry");
+    let _never = Gate::new(&entry(&world, &agent));
+    until("it is still listed", || ours(&look()).is_some());
+    done(&world, &["stop", &inside]);
 }

@@ -20,6 +20,29 @@ fn a_prompt_opens_a_turn_and_waits_for_its_end() {
 }
 
 #[test]
+fn a_turn_of_which_only_the_transcript_told_while_it_was_open_is_not_missed() {
+    let world = World::new();
+    let id = launched(&world);
+    let told = data(&world.abide.run(&["prompt", "--json", "--wait", &id, "UNLISTED"]));
+    assert_eq!((&told["turn"], &told["queued"]), (&"settled".into(), &false.into()));
+    let closed = world.told(&id, "turn_closed").pop().expect("it is closed");
+    assert_eq!((&closed["turn"], &closed["reason"]), (&told["turn_id"], &"answered".into()), "{closed}");
+    done(&world, &["stop", &id]);
+}
+
+#[test]
+fn a_prompt_waits_until_the_input_of_an_agent_that_starts_is_there() {
+    let world = World::new();
+    let id = world.launch(&["--cwd", &world.beside("")], &[&claude(&world), "--slow"]);
+    until_it(&world, &id, &["--turn", "settled"]);
+    let told = data(&world.abide.run(&["prompt", "--json", "--timeout", "15s", &id, "not to be lost"]));
+    assert_eq!((&told["agent"], &told["queued"]), (&"claude".into(), &false.into()));
+    let text = std::fs::read_to_string(super::transcript(&world)).expect("a transcript");
+    assert!(text.contains("\"not to be lost\""), "{text}");
+    done(&world, &["stop", &id]);
+}
+
+#[test]
 fn an_agent_that_waits_for_a_person_or_works_is_not_prompted() {
     let world = World::new();
     let id = launched(&world);
@@ -82,5 +105,24 @@ fn where_no_agent_runs_or_none_answers_a_prompt_says_so() {
     done(&world, &["signal", "STOP", &id]);
     let ran = world.abide.run(&["prompt", "--json", "--timeout", "1s", &id, "hello"]);
     assert_eq!((ran.code(), &ran.json()["error"]["code"]), (Some(124), &"no_turn".into()), "{ran:?}");
+    done(&world, &["stop", &id]);
+}
+
+#[test]
+fn a_turn_that_was_over_before_the_baseline_is_no_answer_to_what_was_typed_since() {
+    let world = World::new();
+    let id = launched(&world);
+    until_it(&world, &id, &["--turn", "settled"]);
+    let since = |args: &[&str]| data(&world.abide.run(args))["seq"].to_string();
+    let typed = since(&["type", "--json", &id, "hello"]);
+    for condition in [["--turn", "settled"], ["--attention", "none"]] {
+        let asked = [&["wait", &id, "--since", &typed, "--timeout", "100ms"], &condition[..]].concat();
+        assert_eq!(world.abide.run(&asked).code(), Some(124), "{condition:?}: nothing was sent off");
+    }
+    let sent = since(&["keys", "--json", &id, "Enter"]);
+    until_it(&world, &id, &["--turn", "settled", "--since", &sent]);
+    let turns = world.told(&id, "turn_opened").len();
+    assert_eq!((turns, world.told(&id, "turn_closed").len()), (1, 2), "one, and the wait for it");
+    until_it(&world, &id, &["--attention", "none", "--since", &typed]);
     done(&world, &["stop", &id]);
 }

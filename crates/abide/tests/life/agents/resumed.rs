@@ -37,6 +37,9 @@ fn a_conversation_is_resumed_once_nobody_writes_it_and_its_unanswered_call_is_to
     // One that is live is not resumed twice.
     let refused = world.abide.run(&["resume", "--json", "-d", again]);
     assert_eq!(refused.code(), Some(6), "{refused:?}");
+    let forced = data(&world.abide.run(&["resume", "--json", "-d", "--force", again]));
+    assert_eq!((&forced["from"], &forced["came_back"]), (&again.into(), &true.into()), "{forced}");
+    done(&world, &["stop", forced["id"].as_str().expect("an ID")]);
     done(&world, &["stop", again]);
     let tool = std::fs::read_to_string(&tool).expect("its pid").trim().parse().expect("a pid");
     abide_testkit::Observer::of(tool).signal(Signal::KILL);

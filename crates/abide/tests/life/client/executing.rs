@@ -1,5 +1,6 @@
 //! A line in the session's own shell: its code and its output are exact, and nothing else of it is ever seen.
 
+mod habits;
 mod prompts;
 
 use abide_testkit::deadline::until;
@@ -171,6 +172,23 @@ fn exec_of_what_ends_the_shell_says_so_at_once() {
         assert_eq!(told["error"]["status"], "exited", "{told}");
         assert_eq!(world.wait(&life.id).0, Some(3));
     }
+}
+
+#[test]
+fn exec_of_what_ends_a_shell_inside_another_says_so_and_the_other_goes_on() {
+    let world = World::new();
+    let life = shell(&world, BASH);
+    let inner = world.abide.run(&["exec", &life.id, "--timeout", "300ms", "--", "bash --norc"]);
+    assert_eq!(inner.code(), Some(124), "{inner:?}");
+    assert_eq!(exec(&world, &life, "echo inside").stdout, "inside\n");
+    let ran = world.abide.run(&["exec", "--json", "--timeout", "20s", &life.id, "--", "echo bye; exit 3"]);
+    let told = ran.json();
+    assert_eq!((ran.code(), &told["error"]["code"]), (Some(125), &"interrupted".into()), "{told}");
+    let message = told["error"]["message"].as_str().expect("text");
+    assert!(message.ends_with("its shell has ended, and did not say how the line did"), "{told}");
+    assert_eq!(told["data"]["output"], "bye\nexit\n", "{told}");
+    assert_eq!(exec(&world, &life, "echo outside").stdout, "outside\n");
+    assert_unseen(&world, &life);
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn seen(world: &World, id: &str) -> (Value, Value) {
 #[test]
 fn a_screen_is_the_same_live_after_a_killed_host_replayed_and_from_damaged_keyframes_or_none() {
     let world = World::new();
-    let life = world.live(&["print first", "flood 6400000", "print last", "hang"]);
+    let life = world.live(&["print first", "flood 2400000", "print last", "hang"]);
     until("all of it is taken in", || {
         let (lines, _) = seen(&world, &life.id);
         lines.as_array().is_some_and(|lines| lines.iter().any(|line| line == "last"))

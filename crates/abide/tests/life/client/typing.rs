@@ -80,7 +80,7 @@ fn keys_that_wait_for_the_program_outlive_an_upgrade_and_the_host() {
     let (life, gate) = deaf(&world, &file);
     let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
     attached.until("ready");
-    // As much as one client may have unconfirmed: the guard takes no more, and must notice a dead host nevertheless.
+    // More than the terminal and the sockets hold: a dead host must be noticed nevertheless.
     let typed = many_keys(270_000);
     attached.type_in(typed.as_bytes());
     life.replace("host");
@@ -91,6 +91,93 @@ fn keys_that_wait_for_the_program_outlive_an_upgrade_and_the_host() {
     let kept = std::fs::read_to_string(&file).expect("the program kept them");
     assert!(kept == typed, "{} typed, {} came: {}", typed.len(), kept.len(), differs(&typed, &kept));
     attached.reap();
+}
+
+#[test]
+fn what_is_not_in_the_terminal_when_a_client_gives_up_or_is_killed_never_gets_there() {
+    let world = World::new();
+    let file = world.beside("keys");
+    let (life, gate) = deaf(&world, &file);
+    life.until_shown("ready");
+    let typed = many_keys(200_000).replace('.', "");
+    let keys = world.home.around().file("typed", &typed);
+    let paste = ["paste", "--json", &life.id, "--file", keys.to_str().expect("it is text"), "--timeout"];
+    let ran = world.abide.run(&[&paste[..], &["200ms"]].concat());
+    let error = &ran.json()["error"];
+    let told = error["message"].as_str().and_then(|said| said.split_once("takes no more: "));
+    let (count, rest) = told.and_then(|(_, said)| said.split_once(' ')).expect("it says how much");
+    let all = typed.len();
+    assert_eq!(rest, format!("of {all} bytes are in its terminal, and the rest was withdrawn"));
+    let withdrawn = || world.told(&life.id, "noted").len();
+    assert_eq!((ran.code(), withdrawn()), (Some(124), 1));
+    let recorded = || world.dir(&life.id).join("recording").metadata().map_or(0, |file| file.len());
+    let before = recorded();
+    let mut killed = world.start(&[&paste[..], &["1m"]].concat());
+    until("it has begun", || recorded() > before);
+    killed.signal(Signal::KILL);
+    killed.reap();
+    until("it is taken back", || withdrawn() == 2);
+    // Nor does anyone say it again to the next ones.
+    life.replace("guard");
+    life.replace("host");
+    gate.open();
+    assert_eq!(world.abide.run(&["type", &life.id, "."]).code(), Some(0));
+    life.program.0.await_end();
+    let kept = std::fs::read_to_string(&file).expect("the program kept them");
+    let count: usize = count.parse().expect("a number");
+    let others = kept.strip_prefix(&typed[..count]).and_then(|rest| rest.strip_suffix('.'));
+    // The killed one may have found room for a little, and said more than any terminal holds.
+    let others = others.unwrap_or_else(|| panic!("{count} told, {} came", kept.len()));
+    assert!(count > 0 && typed.starts_with(others) && others.len() < 30_000, "{} came", others.len());
+}
+
+#[test]
+fn what_waits_for_the_terminal_is_typed_though_host_and_guard_die_before_its_client_is_heard_again() {
+    let world = World::new();
+    let file = world.beside("keys");
+    let (life, gate) = deaf(&world, &file);
+    life.until_shown("ready");
+    let typed = many_keys(200_000);
+    let keys = world.home.around().file("typed", &typed);
+    let recorded = || world.dir(&life.id).join("recording").metadata().map_or(0, |file| file.len());
+    let before = recorded();
+    let args = ["type", &life.id, "--file", keys.to_str().expect("it is text"), "--timeout", "1m"];
+    let mut client = world.start(&args);
+    until("it has begun", || recorded() > before + 60_000);
+    client.signal(Signal::STOP);
+    life.replace("host");
+    life.replace("guard");
+    client.signal(Signal::CONT);
+    gate.open();
+    assert_eq!(client.reap(), Ending::Exited(0));
+    life.program.0.await_end();
+    let kept = std::fs::read_to_string(&file).expect("the program kept them");
+    assert!(kept == typed, "{}", differs(&typed, &kept));
+}
+
+#[test]
+fn nobody_types_in_between_what_another_types_though_the_program_takes_its_time() {
+    let world = World::new();
+    let file = world.beside("keys");
+    let (life, gate) = deaf(&world, &file);
+    life.until_shown("ready");
+    let typed = many_keys(200_000).replace('.', "");
+    let keys = world.home.around().file("typed", &typed);
+    let recorded = || world.dir(&life.id).join("recording").metadata().map_or(0, |file| file.len());
+    let before = recorded();
+    let args = ["type", &life.id, "--file", keys.to_str().expect("it is text"), "--timeout", "1m"];
+    let mut client = world.start(&args);
+    until("it has begun", || recorded() > before + 60_000);
+    let mut other = world.start(&["type", &life.id, "end.", "--timeout", "1m"]);
+    // Longer than anyone may hold the keyboard who has nothing to say.
+    let third = world.abide.run(&["type", &life.id, "no", "--timeout", "1500ms"]);
+    assert!(third.code() == Some(124) && third.stderr.contains(" 0 of 2 bytes"), "{third:?}");
+    gate.open();
+    assert_eq!((client.reap(), other.reap()), (Ending::Exited(0), Ending::Exited(0)));
+    life.program.0.await_end();
+    let kept = std::fs::read_to_string(&file).expect("the program kept them");
+    let typed = typed + "end.";
+    assert!(kept == typed, "{}", differs(&typed, &kept));
 }
 
 #[test]
@@ -121,14 +208,18 @@ fn every_question_of_the_program_is_answered_once_while_hosts_are_killed() {
     const MOST: usize = 8;
     let world = World::new();
     let (life, gate) = world.gated(&["ask-cursor 200", "exit 0"]);
-    life.helper("host", None);
+    // The first is known before anything is asked: all of it may be over before anyone could say who serves.
+    let mut next = Some(life.helper("host", None));
     gate.open();
     let recorded = || world.dir(&life.id).join("recording").metadata().map_or(0, |file| file.len());
     let mut killed = 0;
     while life.program.0.lives() {
-        let session = life.inspect();
-        let host = session["processes"]["host"]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
-        let Some(host) = host.and_then(Observer::find).filter(|host| host.lives() && killed < MOST) else {
+        let found = || {
+            let pid = life.inspect()["processes"]["host"]["pid"].as_u64();
+            pid.and_then(|pid| u32::try_from(pid).ok()).and_then(Observer::find)
+        };
+        let host = next.take().or_else(found);
+        let Some(host) = host.filter(|host| host.lives() && killed < MOST) else {
             continue;
         };
         // Something was asked or answered since: whoever answers next takes over in the middle.

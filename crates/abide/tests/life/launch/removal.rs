@@ -1,12 +1,13 @@
 //! Sessions that are removed once they are over: by whoever has the code, or by the guard, and never too soon.
 
 use abide_testkit::deadline::until;
+use abide_testkit::running::cpu_ticks;
 use abide_testkit::scene::{Scene, dead};
 use abide_testkit::trace::traced;
-use abide_testkit::{Ending, Ran, Running, Terminal};
+use abide_testkit::{Ending, Observer, Ran, Running, Terminal};
 use rustix::process::Signal;
 
-use crate::common::{Life, World, agent, observer, outcome, waits};
+use crate::common::{Life, World, agent, observer, outcome, pid, waits};
 
 /// A session that is to be removed, whose program ends with 7 when it is told to.
 fn removed_later(world: &World) -> Life<'_> {
@@ -57,8 +58,13 @@ fn a_detached_one_can_still_be_waited_for_and_is_removed_by_its_guard() {
     let (exit, told) = world.wait(&id);
     assert_eq!((exit, outcome(&told)), (Some(6), ("exited", Some(6), None)), "{told}");
     let guard = observer(&world.inspect(&id), "guard");
+    let before = cpu_ticks(guard.pid());
+    let other = world.live(&["hang"]);
+    assert_eq!(world.abide.run(&["wait", "--cap", "1s", &other.id]).code(), Some(0), "a second passes");
+    let used = cpu_ticks(guard.pid()) - before;
+    assert!(used < 20, "a guard that lingers used {used} hundredths of a second of one");
     guard.await_end();
-    assert_eq!(world.in_sessions(), [""; 0]);
+    assert_eq!(world.in_sessions(), [&*other.id]);
 }
 
 #[test]
@@ -97,6 +103,30 @@ fn the_guard_that_follows_a_killed_one_removes_it_too() {
     assert_eq!(stop.reap(), Ending::Exited(0));
     next.await_end();
     assert_eq!(world.in_sessions(), [""; 0]);
+}
+
+#[test]
+fn one_whose_guard_was_killed_while_it_lingered_goes_with_the_next_that_keeps_order() {
+    let world = World::new();
+    let kept = world.run(&[], &["exit 6"]);
+    assert_eq!(world.wait(&kept).0, Some(6));
+    for order in [&["gc"][..], &["doctor", "--fix"]] {
+        let id = world.run(&["--rm", "--name", "nightly"], &["exit 6"]);
+        assert_eq!(world.wait(&id).0, Some(6));
+        let told = world.inspect(&id);
+        let guard = observer(&told, "guard");
+        Observer::find(pid(&told, "host")).inspect(Observer::await_end);
+        // Who lingers has ended: that is said of it as of any other.
+        let stops = [&id, &kept].map(|id| world.abide.run(&["stop", "--json", id]));
+        let said = stops.map(|ran| (ran.code(), ran.json()["error"]["code"].take()));
+        assert_eq!(said[0], said[1]);
+        guard.signal(Signal::KILL);
+        guard.await_end();
+        assert_eq!(outcome(&world.inspect(&id)), ("exited", Some(6), None), "it is there until then");
+        let done = world.abide.run(order);
+        assert_eq!((done.code(), world.in_sessions()), (Some(0), vec![kept.clone()]), "{done:?}");
+        assert!(!world.home.path().join("names/nightly").is_symlink(), "its name is kept");
+    }
 }
 
 /// A removal that was killed when it had just begun to take files away.

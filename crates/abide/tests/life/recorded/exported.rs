@@ -107,7 +107,7 @@ fn a_signal_ends_what_is_followed_and_leaves_a_whole_cast_up_to_there() {
         let mut following = world.start(&["export", "--follow", "-o", &path, &life.id]);
         until("it waits", || names(&folder).iter().any(|name| name.ends_with(".part")));
         following.signal(signal);
-        assert_eq!(following.reap(), Ending::Exited(0), "{signal:?}");
+        assert_eq!(following.reap(), Ending::Exited(128 + signal.as_raw()), "{signal:?}");
         assert_eq!(names(&folder), ["live.cast"], "{signal:?}");
         assert!(played(&fs::read_to_string(&path).expect("it is there")).size().cols > 0, "{signal:?}");
         fs::remove_file(&path).expect("it is ours");

@@ -129,3 +129,17 @@ fn every_command_says_that_there_is_no_such_session_before_it_minds_the_rest() {
     }
     assert!(life.program.0.lives());
 }
+
+#[test]
+fn a_signal_reaches_the_program_as_any_would_and_is_no_stop() {
+    let world = World::new();
+    let life = world.live(&["trap-exit TERM 9", "print ready", "hang"]);
+    life.until_shown("ready");
+    let sent = data(&world.abide.run(&["signal", "--json", "TERM", &life.id]));
+    assert_eq!(life.program.0.ending(), Some(Ending::Exited(9)), "{sent}");
+    let (code, told) = world.wait(&life.id);
+    assert_eq!((code, &told["outcome"]["kind"]), (Some(9), &"exited".into()), "{told}");
+    assert_eq!((world.told(&life.id, "signalled").len(), world.told(&life.id, "stop_asked").len()), (1, 0));
+    let signals = ["WINCH", "CONT"].map(|name| world.abide.run(&["signal", name, &life.id]).code());
+    assert_eq!(signals, [Some(5), Some(5)], "there is nobody to send it to");
+}

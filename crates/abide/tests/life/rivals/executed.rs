@@ -58,3 +58,19 @@ fn a_line_that_is_not_to_be_waited_for_is_typed_and_its_shell_is_the_same() {
     assert!(typed["seq"].is_u64(), "{typed}");
     assert_eq!(exec(&world, &life, "echo $kept").stdout, "7\n");
 }
+
+#[test]
+fn the_lines_of_a_file_run_as_one_and_with_the_code_of_the_last() {
+    let world = World::new();
+    let life = world.observe(world.launch(&[], SHELLS[0]));
+    let script = "x=5\nfor i in 1 2; do\n  echo \"$i-$x\"\ndone\nsh -c 'exit 6'\n";
+    let path = world.beside("script");
+    std::fs::File::create(&path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, script.as_bytes()))
+        .expect("there is room");
+    for line in [script, &format!(". {path}")] {
+        let ran = exec(&world, &life, line);
+        assert_eq!((ran.code(), ran.stdout.as_str()), (Some(6), "1-5\n2-5\n"), "{line}: {ran:?}");
+    }
+    assert_eq!(exec(&world, &life, "echo $x").stdout, "5\n");
+}

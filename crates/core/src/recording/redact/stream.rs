@@ -6,8 +6,13 @@ use std::ops::Range;
 
 use super::Redact;
 
-/// More than this is not held; a line that long is looked at as far as it is.
+/// With so much that came since, what is held is looked at, and all given but the last of it.
 const HELD: usize = 1 << 20;
+/// So much of that is held longer, and of a line that long no more is known: more than tells what belongs together.
+const PARTS: usize = 16;
+
+/// Of a secret that is longer, so much is remembered before and behind its beginning.
+const LONGEST_NAME: usize = 256;
 
 /// Which of the two streams a piece belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +30,9 @@ pub struct Redactor<T> {
     /// The number of the first piece in the queue.
     first: u64,
     bytes: usize,
+    /// How much may be held, and with how much it is looked at again.
+    most: usize,
+    look_at: usize,
     shown: Line,
     typed: Line,
 }
@@ -58,14 +66,17 @@ struct Cell {
 
 impl<T> Default for Redactor<T> {
     fn default() -> Self {
-        Self { queue: VecDeque::new(), first: 0, bytes: 0, shown: Line::default(), typed: Line::default() }
+        let (shown, typed) = (Line::default(), Line::default());
+        Self { queue: VecDeque::new(), first: 0, bytes: 0, most: HELD, look_at: HELD, shown, typed }
     }
 }
 
 impl<T> Redactor<T> {
-    /// This text has been shown in this row, counted from 1, and the first piece goes on with it.
-    pub fn go_on(&mut self, row: usize, text: &str) {
+    /// This text has been shown in this row, counted from 1, behind lines in which that was found; the first piece goes on
+    /// with it.
+    pub fn go_on(&mut self, row: usize, above: Redact, text: &str) {
         self.shown.row = Some(row);
+        self.shown.redact = above;
         self.shown.cells = text.chars().map(|ch| Cell { ch: Some(ch), written: Vec::new() }).collect();
         self.shown.column = self.shown.cells.len();
     }
@@ -85,16 +96,36 @@ impl<T> Redactor<T> {
         }
         self.queue.push_back(Held { with, text, secrets: Vec::new() });
         self.note(found);
-        if self.bytes > HELD {
-            self.settle();
+        if self.bytes > self.look_at {
+            self.look();
         }
         self.release(give);
+        self.look_at = self.look_at.min(self.bytes + self.most);
     }
 
     /// Gives what is left.
     pub fn finish(&mut self, give: &mut impl FnMut(T, String)) {
         self.settle();
         self.release(give);
+    }
+
+    /// Looks at lines that are not over, and forgets what they were made of, but for the last pieces.
+    fn look(&mut self) {
+        let (mut found, known) = (Vec::new(), self.most / PARTS);
+        let (mut kept, mut bytes) = (self.first + self.queue.len() as u64 - 1, 0);
+        for held in self.queue.iter().rev().skip(1) {
+            bytes += held.text.len();
+            if bytes > known {
+                break;
+            }
+            kept -= 1;
+        }
+        for line in [&mut self.shown, &mut self.typed] {
+            line.look(false, &mut found);
+            line.forget_before(kept, known);
+        }
+        self.note(found);
+        self.look_at = usize::MAX;
     }
 
     /// Takes both lines as over.
@@ -188,19 +219,43 @@ impl Line {
         }
     }
 
+    fn text(&self) -> String {
+        self.cells.iter().map(|cell| cell.ch.unwrap_or(' ')).collect()
+    }
+
     /// Looks for secrets in the line as it is; only one that is over counts for the next.
     fn look(&mut self, over: bool, found: &mut Vec<(u64, Range<usize>)>) {
-        let text: String = self.cells.iter().map(|cell| cell.ch.unwrap_or(' ')).collect();
+        let text = self.text();
         let mut redact = self.redact.clone();
         let secrets = redact.line(&text);
         if over {
             self.redact = redact;
         }
+        let mut hidden = super::within(&secrets);
         for (cell, (at, _)) in self.cells.iter().zip(text.char_indices()) {
-            if secrets.iter().any(|secret| secret.contains(&at)) {
+            if hidden(at) {
                 found.extend(cell.written.iter().map(|(number, start)| (*number, *start..*start + 1)));
             }
         }
+    }
+
+    /// Forgets the pieces before this one. Of a line that is too long its last part is kept, and the beginning of the secret
+    /// that it ends with, if it does: so that what follows is known to belong to that.
+    fn forget_before(&mut self, piece: u64, known: usize) {
+        for cell in &mut self.cells {
+            cell.written.retain(|(number, _)| *number >= piece);
+        }
+        self.first =
+            self.cells.iter().filter_map(|cell| cell.written.first()).map(|(number, _)| *number).min();
+        let Some(from) = self.cells.len().checked_sub(known).filter(|from| *from > 0) else { return };
+        let text = self.text();
+        let open = self.redact.clone().line(&text).pop().filter(|secret| secret.end == text.len());
+        let begins = open.map_or(from, |secret| text[..secret.start].chars().count());
+        let named = begins.saturating_sub(LONGEST_NAME)..(begins + LONGEST_NAME).min(from);
+        let before = self.cells.len();
+        let kept: Vec<Cell> = self.cells.drain(..from).skip(named.start).take(named.len()).collect();
+        self.cells.splice(0..0, kept);
+        self.column = self.column.saturating_sub(before - self.cells.len());
     }
 
     fn end(&mut self, found: &mut Vec<(u64, Range<usize>)>) {
@@ -300,9 +355,42 @@ mod tests {
     fn what_was_shown_before_the_first_piece_belongs_to_its_line() {
         let mut redactor = Redactor::default();
         let mut given = String::new();
-        redactor.go_on(1, "$ export TOKEN=");
+        redactor.go_on(1, Redact::default(), "$ export TOKEN=");
         redactor.push((), Side::Shown, "abc\r\n".to_owned(), &mut |(), text| given.push_str(&text));
         assert_eq!(given, "***\r\n");
+    }
+
+    #[test]
+    fn a_value_that_is_longer_than_what_is_held_is_hidden_to_its_end() {
+        const MOST: usize = 16 * 1024;
+        let short = |pieces: &[String]| {
+            let mut redactor = Redactor { most: MOST, look_at: MOST, ..Redactor::default() };
+            let (mut given, mut held) = (Vec::new(), 0);
+            for piece in pieces {
+                redactor.push((), Side::Shown, piece.clone(), &mut |(), text| given.push(text));
+                held = held.max(redactor.shown.cells.len());
+            }
+            assert!(held < 3 * MOST, "{held}");
+            redactor.finish(&mut |(), text| given.push(text));
+            given.join("|")
+        };
+        let part = "s3cr3t".repeat(100);
+        for (name, end) in
+            [("x password=", " and"), ("\"api_key\": \"", "\" and"), ("x ghp_0123456789", " and")]
+        {
+            let mut pieces = vec![" y".repeat(MOST / 2 - 3), name.to_owned()];
+            pieces.extend(std::iter::repeat_n(part.clone(), 200));
+            pieces.push(format!("{end} more\r\n"));
+            let told = short(&pieces);
+            assert!(!told.contains("s3cr") && !told.contains("3t"), "{name}");
+            assert!(told.ends_with(&format!("*|{end} more\r\n")), "{name}: {}", &told[told.len() - 40..]);
+        }
+        // One that begins where all that came before is given.
+        let told = short(&["y".repeat(MOST - 3), " ghp_0".into(), "123456".into(), "789ab and\r\n".into()]);
+        assert!(told.ends_with(" *****|******|***** and\r\n"), "{}", &told[told.len() - 40..]);
+        // A long piece is done with in no time.
+        let told = short(&[format!("password={}", "x".repeat(8 * MOST))]);
+        assert_eq!(told.matches('*').count(), 8 * MOST);
     }
 
     #[test]

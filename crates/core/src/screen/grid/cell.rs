@@ -82,6 +82,11 @@ impl Attrs {
         Self(self.0 & !Self::LAYOUT)
     }
 
+    /// What the grid notes about widths, without what the pen set.
+    pub(crate) const fn of_layout(self) -> Self {
+        Self(self.0 & Self::LAYOUT)
+    }
+
     pub(crate) const fn bits(self) -> u16 {
         self.0
     }

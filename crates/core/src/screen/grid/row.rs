@@ -113,6 +113,16 @@ impl Row {
         }
     }
 
+    /// Leaves the text alone, marks included: no colours, attributes and links.
+    pub(crate) fn forget_looks(&mut self) {
+        for cell in &mut self.cells {
+            cell.style = Style { attrs: cell.style.attrs.of_layout(), ..Style::default() };
+        }
+        for extra in &mut self.extras {
+            *extra = Extra { marks: std::mem::take(&mut extra.marks), ..Extra::default() };
+        }
+    }
+
     /// Every link that its cells have.
     pub(crate) fn links_mut(&mut self) -> impl Iterator<Item = &mut Arc<Link>> {
         self.extras.iter_mut().filter_map(|extra| extra.link.as_mut())

@@ -1,17 +1,16 @@
 //! What a scribe writes down: turns, attention, and at the end a summary. Only what the evidence does not say already.
 
-use abide_agents::Story;
-use abide_core::evidence::{Attention, Body, Noted, Started, Summary, TurnClosed, TurnOpened, Wants};
+use abide_agents::{How, Source, Story};
+use abide_core::evidence::{Attention, Body, Reason, Started, TurnClosed, TurnOpened, Wants};
 use abide_core::identity::Identity;
 use abide_core::verdict::{Turn, program_of};
 use abide_sys::clock;
 
 use super::Scribe;
+use crate::act::seal;
 use crate::agents::following::Following;
-use crate::agents::{Agent, git, is_kin_of, masked, unanswered};
-
-/// So many files are named in a summary.
-const FILES: usize = 100;
+use crate::agents::{Agent, git, is_kin_of, left, masked, unanswered};
+use crate::notify;
 
 impl Scribe<'_> {
     /// Writes down how the agent stands, where that is news.
@@ -24,7 +23,13 @@ impl Scribe<'_> {
         let open = told.filter(|turn| turn.closed.is_none()).and_then(|turn| turn.id.clone());
         match agent.standing.turn {
             Turn::Working => self.tell_working(agent, open),
-            Turn::Settled => self.tell_settled(&agent.story, None),
+            Turn::Settled => {
+                // Saved before it is on record: nothing is once it is closed.
+                if self.session().evidence.work.turn.is_some() {
+                    self.save_now(Reason::Settled);
+                }
+                self.tell_settled(&agent.story, taken_back(agent));
+            }
             Turn::Unknown => {}
         }
         let work = &self.session().evidence.work;
@@ -59,6 +64,10 @@ impl Scribe<'_> {
     /// Whether a turn was opened and closed between two looks: the transcript tells of one that is not on record.
     fn has_missed_one(&mut self, agent: &Agent) -> bool {
         let (Some(turn), Some(held)) = (&agent.story.turn, &agent.conversation) else { return false };
+        // One that is open may be closed at the next look and never have been told to work: then it is missed.
+        if turn.closed.is_none() {
+            return false;
+        }
         let latest = (held.conversation.clone(), agent.story.prompts, turn.id.clone());
         let before = self.told.replace(latest);
         let evidence = &self.session().evidence;
@@ -78,7 +87,7 @@ impl Scribe<'_> {
                 || (is_ours(&told.body.turn)
                     && self.ours.is_none_or(|expected| agent.story.prompts <= expected))
         });
-        another && turn.closed.is_some() && !open && !known
+        another && !open && !known
     }
 
     fn tell_working(&mut self, agent: &Agent, id: Option<String>) {
@@ -126,17 +135,12 @@ impl Scribe<'_> {
     /// The agent is gone. If it was in the middle of something, that is said.
     pub(super) fn tell_gone(&mut self, mut gone: Following) {
         gone.read_on();
+        self.save_last(&gone);
         let story = gone.story();
         let open = self.session().evidence.work.turn.is_some();
         if open {
-            let calls = unanswered(&story);
-            let why = match story.turn.as_ref().and_then(|turn| turn.closed) {
-                Some(_) => None,
-                None if calls.is_empty() => Some("its agent ended in the middle of it".to_owned()),
-                None => {
-                    Some(format!("its agent ended in the middle of it; unanswered: {}", calls.join(", ")))
-                }
-            };
+            let closed = story.turn.as_ref().and_then(|turn| turn.closed);
+            let why = closed.is_none().then(|| left::reason(unanswered(&story)));
             self.tell_settled(&story, why);
         }
         self.summarise(&gone);
@@ -144,50 +148,56 @@ impl Scribe<'_> {
 
     /// The session is over: what is left to say of its agent.
     pub(super) fn conclude(&mut self) {
-        if let Some(gone) = self.following.take() {
-            self.tell_gone(gone);
+        match self.following.take() {
+            Some(gone) => self.tell_gone(gone),
+            None => self.save_now(Reason::End),
         }
-        // Whoever seals it flushes too; what is not on the disk now can be read off the agent's files again.
+        self.keep();
+        // What is not on the disk now can be read off the agent's files again.
         let _ = self.pen.sync();
+        self.seal();
     }
 
     fn summarise(&mut self, gone: &Following) {
-        let story = gone.story();
-        let began = story.turn.as_ref().and_then(|turn| turn.opened_at);
-        let duration = story.last_at.zip(story.first_at.or(began)).map_or(0, |(last, first)| last - first);
-        let summary = Summary {
-            agent: gone.adapter.name().to_owned(),
-            conversation: gone.held().map(|held| held.conversation.clone()),
-            unanswered: unanswered(&story),
-            version: story.version,
-            model: story.model,
-            prompts: story.prompts,
-            turns: story.turns,
-            tools: story.tools,
-            files: story.files.into_iter().take(FILES).collect(),
-            input_tokens: story.tokens.input,
-            output_tokens: story.tokens.output,
-            duration_ms: u64::try_from(duration).unwrap_or(0),
-        };
+        let conversation = gone.held().map(|held| held.conversation.clone());
+        let summary = left::summary(gone.adapter.name(), conversation, gone.story());
         let known = self.session().evidence.work.summary.as_ref().map(|told| &told.body);
         if known.is_none_or(|known| **known != summary) && summary.conversation.is_some() {
             self.write(Body::Summary(Box::new(summary)));
         }
     }
 
+    /// Puts on record what is over and nobody else is left to tell of.
+    pub(super) fn seal(&mut self) {
+        if seal::is_due(self.session()) {
+            // What cannot be written now is tried again at the next look, or by whoever comes.
+            let _ = seal::seal(self.truth, self.home, &self.session().id);
+            self.ending.look_again(self.truth, self.home);
+        }
+    }
+
     fn write(&mut self, body: Body) {
-        if let Err(error) = self.pen.add(clock::now(), body) {
+        let added = self.pen.add(clock::now(), body.clone());
+        notify::call_about(self.dir, &body);
+        if let Err(error) = added {
             // Where there is no room to say it, it is said again at the next look.
-            let _ =
-                self.pen.add(clock::now(), Body::Noted(Noted { text: format!("not written down: {error}") }));
+            let _ = self.pen.add(clock::now(), Body::Noted(format!("not written down: {error}").into()));
         }
         self.ending.look_again(self.truth, self.home);
     }
 }
 
+/// Why a turn is over whose transcript tells of nothing behind the prompt: whoever writes replies down before it is done
+/// has none to write down, since a person stopped it first.
+fn taken_back(agent: &Agent) -> Option<String> {
+    let silent = agent.story.turn.as_ref().is_some_and(|turn| turn.closed.is_none());
+    let listed = agent.standing.turn_by == Some(Source::Registry);
+    (silent && listed).then(|| How::Interrupted.name().to_owned())
+}
+
 /// The names that we give to turns that have none.
 const OURS: &str = "turn-";
 
-fn is_ours(turn: &str) -> bool {
+pub(crate) fn is_ours(turn: &str) -> bool {
     turn.starts_with(OURS)
 }

@@ -5,6 +5,7 @@ use std::io;
 use abide_core::recording::veil::{Stage, Tag, Unveiled, Veil};
 use abide_core::recording::{self, Kind};
 use abide_core::screen::Screen;
+use abide_sys::watch::Watch;
 
 use crate::recording::{Found, Reader};
 
@@ -26,6 +27,8 @@ pub(super) struct Listening {
     pub(super) typed: bool,
     /// What came before the line began to run, which nobody is shown.
     pub(super) echo: Vec<u8>,
+    /// What tells that there is more to read.
+    pub(super) hints: Option<Watch>,
 }
 
 impl Listening {
@@ -42,6 +45,7 @@ impl Listening {
             broken: false,
             typed: false,
             echo: Vec::new(),
+            hints: None,
         }
     }
 
@@ -54,7 +58,7 @@ impl Listening {
 
     /// Takes in what was recorded since.
     pub(super) fn read(&mut self) -> io::Result<()> {
-        let Self { reader, nonce, tagged, veil, output, begun, code, cut, broken, typed, echo } = self;
+        let Self { reader, nonce, tagged, veil, output, begun, code, cut, broken, typed, echo, .. } = self;
         let mut take = |found: Found<'_>| {
             let Found::Entry(entry) = found else { return };
             match entry.kind {
@@ -75,13 +79,13 @@ impl Listening {
                         Unveiled::Shown { .. } => {}
                     });
                 }
-                Kind::Cut => *cut |= *begun && code.is_none(),
+                Kind::Cut | Kind::Shed => *cut |= *begun && code.is_none(),
                 Kind::Input => {
                     *typed = true;
                     *broken |= *begun && has_ctrl_c(recording::typed(entry.payload));
                 }
                 Kind::Hidden => *typed = true,
-                Kind::Start | Kind::Errors | Kind::Answer | Kind::Resize | Kind::Mark => {}
+                Kind::Start | Kind::Errors | Kind::Answer | Kind::Resize | Kind::Mark | Kind::Screen => {}
             }
         };
         while reader.advance(&mut take)? {}

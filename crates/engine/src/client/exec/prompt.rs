@@ -2,6 +2,7 @@
 //! compared with how it waited at a prompt that surely was one, where we may know that.
 
 use abide_core::failure::Failure;
+use abide_core::identity::Identity;
 use abide_core::keys::shell::{Prompt, Shell, Waiting};
 use abide_core::verdict::program_of;
 use abide_sys::{clock, poll, tty};
@@ -11,7 +12,9 @@ use super::super::drive::Driver;
 /// How long a shell that is not at its prompt is given to come there, and how often it is looked at.
 pub(super) const SHELL_MS: u64 = 3_000;
 /// The same where something else is in front that its prompt may have started.
-const OTHER_MS: u64 = 250;
+const OTHER_MS: u64 = 1_000;
+/// The same where it seems to wait for something else than a line.
+const MORE_MS: u64 = 250;
 const LOOK_MS: u64 = 5;
 /// How long a shell is looked for whose line is over.
 const AGAIN_MS: u64 = 100;
@@ -22,8 +25,20 @@ const FOOTING: &str = "prompt";
 pub(super) struct AtPrompt {
     pub(super) shell: Shell,
     pub(super) pid: u32,
+    /// This very process, if enough is known of it.
+    pub(super) who: Option<Identity>,
     /// Who it is, and how it sleeps there, if we may know that.
     footing: Option<Footing>,
+}
+
+impl AtPrompt {
+    /// Whether the same process has become another shell since then.
+    pub(super) fn is_another_than(&self, before: &Self) -> bool {
+        let image = |at: &Self| at.who.and_then(|who| who.exe);
+        let whose = |at: &Self| at.footing.as_ref().map(|footing| footing.whose);
+        let differ = image(self).zip(image(before)).is_some_and(|(now, then)| now != then);
+        differ || whose(self).zip(whose(before)).is_some_and(|(now, then)| now != then)
+    }
 }
 
 /// How one process sleeps: who it is, with its birth and its image, and in which call how deep.
@@ -53,9 +68,9 @@ impl Driver<'_> {
         self.look_until(|patience| patience)
     }
 
-    /// Whether this shell waits for a line now.
-    pub(super) fn is_at_prompt(&self, pid: u32) -> bool {
-        self.look_until(|_| 0).is_ok_and(|found| found.pid == pid)
+    /// The shell of this number, if it waits for a line now.
+    pub(super) fn at_prompt(&self, pid: u32) -> Option<AtPrompt> {
+        self.look_until(|_| 0).ok().filter(|found| found.pid == pid)
     }
 
     /// Looks for it for as long as may be worth it, of which so much is granted.
@@ -94,13 +109,17 @@ impl Driver<'_> {
             let patience = if below { OTHER_MS } else { 0 };
             return Err((patience, self.no_shell(&format!("`{what}` runs there"))));
         };
+        if !leader.is_as_we_are {
+            let why = format!("`{what}` is a shell of another user, who may not read what exec gives it");
+            return Err((0, self.no_shell(&why)));
+        }
         let terminal = self.truth().terminal(leader.process.pid);
         let waiting = Waiting {
             whole_lines: terminal.is_some_and(tty::reads_lines),
             takes_returns: terminal.is_some_and(tty::takes_returns),
             holds_signals: leader.holds_signals,
             sleeps_in: leader.sleeps.then_some(leader.place.as_str()),
-            wants: leader.sleep.map(|sleep| sleep.wants),
+            wants: leader.sleep.and_then(|sleep| sleep.wants),
         };
         // Where it sleeps tells it from one that waits for what it started; else nobody may be beside it.
         let certain = alone || !leader.place.is_empty();
@@ -108,6 +127,12 @@ impl Driver<'_> {
             Prompt::Waits if certain => {}
             Prompt::Waits | Prompt::Busy => {
                 let why = format!("`{what}` is a shell, and does not wait for a line");
+                return Err((SHELL_MS, self.no_shell(&why)));
+            }
+            Prompt::Unedited => {
+                let why = format!(
+                    "`{what}` reads whole lines: for its own `read`, or without its line editor, which exec needs"
+                );
                 return Err((SHELL_MS, self.no_shell(&why)));
             }
         }
@@ -122,9 +147,9 @@ impl Driver<'_> {
             && known.depth != now.depth
         {
             let why = format!("`{what}` waits for more of a command, or for an answer");
-            return Err((OTHER_MS, self.no_shell(&why)));
+            return Err((MORE_MS, self.no_shell(&why)));
         }
-        Ok(AtPrompt { shell, pid, footing })
+        Ok(AtPrompt { shell, pid, who: self.truth().identify(pid).ok(), footing })
     }
 
     /// How a shell was seen to wait at its prompt.

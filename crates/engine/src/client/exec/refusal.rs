@@ -40,6 +40,17 @@ impl Driver<'_> {
         self.refusal(Code::Io, "its output could not be recorded", "`abide doctor` says why")
     }
 
+    /// It ran to its end, which whoever only lacks its code must know.
+    pub(super) fn not_all_recorded(&self, code: u8) -> Failure {
+        let id = &self.session().id;
+        let said =
+            format!("the line in session {id} ended with code {code}; not all that it wrote is on record");
+        Failure::new(Code::Io, said)
+            .hint(format!("`abide logs {id}` shows what is there"))
+            .about(id.as_str())
+            .in_status(self.session().verdict.status)
+    }
+
     /// Why nothing more is recorded, if that is so.
     pub(super) fn cut(&self) -> Option<String> {
         let now = self.truth().of(self.home(), &self.session().id);

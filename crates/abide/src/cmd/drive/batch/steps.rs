@@ -32,17 +32,17 @@ pub(super) struct Step {
     pub(super) command: Command,
 }
 
-/// The steps that were given as arguments, in a file or on standard input.
+/// The steps that were given as arguments, in a file or on standard input, for this session at this wall time.
 ///
 /// # Errors
 /// If there are none, or one of them makes no sense.
-pub(super) fn read(given: &[String], file: Option<&str>, session: &str) -> Result<Vec<Step>, Failure> {
+pub(super) fn read(given: &[String], file: Option<&str>, at: (&str, i64)) -> Result<Vec<Step>, Failure> {
     let text = if given.is_empty() { text_of(file.unwrap_or("-"))? } else { given.join("\n") };
     let steps = if text.trim_start().starts_with('[') { from_json(&text)? } else { from_lines(&text)? };
     if steps.is_empty() {
         return Err(Failure::new(Code::Usage, "there is no step").hint("`abide batch --help` shows examples"));
     }
-    (1..).zip(steps).map(|(number, words)| step(number, words, session)).collect()
+    (1..).zip(steps).map(|(number, words)| step(number, words, at)).collect()
 }
 
 fn text_of(file: &str) -> Result<String, Failure> {
@@ -72,7 +72,7 @@ fn from_lines(text: &str) -> Result<Vec<Vec<String>>, Failure> {
         .collect()
 }
 
-fn step(number: usize, words: Vec<String>, session: &str) -> Result<Step, Failure> {
+fn step(number: usize, words: Vec<String>, (session, now): (&str, i64)) -> Result<Step, Failure> {
     let wrong = |message: &str, hint: String| {
         Failure::new(Code::Usage, format!("step {number}: {message}")).hint(hint)
     };
@@ -80,13 +80,25 @@ fn step(number: usize, words: Vec<String>, session: &str) -> Result<Step, Failur
     if !STEPS.contains(&verb) {
         return Err(wrong(&format!("`{verb}` is no step"), format!("a step is one of {}", STEPS.join(", "))));
     }
-    let argv = ["abide", verb, session].into_iter().chain(words[1..].iter().map(String::as_str));
-    let cli = args::parse(argv.map(Into::into)).map_err(|refused| {
-        let failure = refused.failure();
-        wrong(&failure.message, failure.hint.unwrap_or_default())
-    })?;
+    let given = words[1..].iter().map(String::as_str);
+    let argv: Vec<&str> = match verb {
+        // Its ID comes last, where there is a signal before it.
+        "signal" => {
+            ["abide", verb].into_iter().chain(given).chain((words.len() > 1).then_some(session)).collect()
+        }
+        _ => ["abide", verb, session].into_iter().chain(given).collect(),
+    };
+    let told = |failure: Failure| wrong(&failure.message, failure.hint.unwrap_or_default());
+    let cli = args::parse(argv.into_iter().map(Into::into)).map_err(|refused| told(refused.failure()))?;
+    cli.command.check(now).map_err(told)?;
     if cli.home.is_some() {
         return Err(wrong("--home is not for a step", "`abide --home DIR batch` sets it for all".to_owned()));
+    }
+    if let Command::Logs(logs) = &cli.command
+        && logs.is_stream()
+    {
+        let hint = format!("a step gives one answer, and ends; `abide logs {session}` has both flags");
+        return Err(wrong("--follow and --raw are not for a step", hint));
     }
     Ok(Step { words, command: cli.command })
 }

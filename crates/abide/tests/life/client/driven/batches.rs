@@ -1,6 +1,8 @@
 //! Batches: many steps in one call, one result for each.
 
-use abide_testkit::Ran;
+use abide_testkit::deadline::until;
+use abide_testkit::{Ending, Ran};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::shell;
@@ -29,24 +31,26 @@ fn steps_are_done_in_their_order_and_each_answers_as_its_command_would() {
         "exec -- 'echo out; exit_code() { return 0; }; exit_code'",
         "mark here",
         "resize 100x30",
+        "signal WINCH",
         "snapshot",
         "keys Ctrl-D",
         "wait",
     ];
     let (ran, results) = batch(&world, &life, &[], &steps);
-    assert_eq!((ran.code(), outcomes(&results)), (Some(0), vec!["done"; 8]), "{ran:?}");
+    assert_eq!((ran.code(), outcomes(&results)), (Some(0), vec!["done"; 9]), "{ran:?}");
     assert_eq!(results[0]["words"], serde_json::json!(["type", "echo \"a b\"", "--enter"]));
     assert_eq!(results[1]["data"]["met"], true);
     assert_eq!((&results[2]["data"]["output"], &results[2]["exit_code"]), (&"out\n".into(), &0.into()));
-    assert_eq!(results[5]["data"]["cols"], 100);
-    assert_eq!((&results[7]["data"]["ended"], &results[7]["step"]), (&true.into(), &8.into()));
+    assert_eq!(results[6]["data"]["cols"], 100);
+    assert_eq!(results[5]["data"]["name"], "SIGWINCH");
+    assert_eq!((&results[8]["data"]["ended"], &results[8]["step"]), (&true.into(), &9.into()));
 }
 
 #[test]
 fn the_first_step_that_fails_ends_a_batch_unless_it_is_to_keep_going() {
     let world = World::new();
     let life = shell(&world);
-    let steps = ["exec -- '(exit 7)'", "keys NoSuchKey", "exec -- 'echo on'"];
+    let steps = ["exec -- '(exit 7)'", "keys click:0,0", "exec -- 'echo on'"];
     let (ran, results) = batch(&world, &life, &[], &steps);
     assert_eq!((ran.code(), outcomes(&results)), (Some(7), vec!["failed", "skipped", "skipped"]), "{ran:?}");
     assert_eq!((&results[0]["exit_code"], &results[1]["exit_code"]), (&7.into(), &Value::Null));
@@ -82,12 +86,31 @@ fn steps_that_make_no_sense_are_refused_before_the_first_is_done() {
         (&["type x", "snapshot --home /tmp"], "step 2: --home is not for a step"),
         (&["[[\"type\", 1]]"], "the steps are no list of lists of words"),
         (&["# nothing"], "there is no step"),
+        (&["type x", "keys NoSuchKey"], "step 2: `NoSuchKey` is no key"),
+        (&["type x", "resize wide"], "step 2: `wide` is no size"),
+        (&["type x", "signal NONE"], "step 2: `NONE` is no signal"),
+        (&["type x", "mark ' '"], "step 2: `` cannot be the name of a mark"),
+        (&["type x", "stop --grace soon"], "step 2: `soon` is no duration"),
+        (&["type x", "exec --timeout 5 -- ls"], "step 2: `5` is no duration"),
+        (&["type x", "paste --timeout soon y"], "step 2: `soon` is no duration"),
+        (&["type x", "wait --regex ("], "step 2: `(` is no regular expression"),
+        (&["type x", "wait --text y --timeout soon"], "step 2: `soon` is no duration"),
+        (&["type x", "wait --text ''"], "step 2: an empty text"),
+        (&["type x", "wait --timeout 1s"], "step 2: --timeout says nothing without a condition"),
+        (&["type x", "logs --follow"], "step 2: --follow and --raw are not for a step"),
+        (&["type x", "logs --raw"], "step 2: --follow and --raw are not for a step"),
+        (&["type x", "logs --since soon"], "step 2: `soon` is no time"),
+        (&["type x", "snapshot --at +soon"], "step 2: `+soon` is no time"),
+        (&["type x", "diff --from ''"], "step 2: `` is no time"),
+        (&["type x", "screenshot --at '#x'"], "step 2: `#x` is no time"),
     ] {
         let ran = world.abide.run(&[&["batch", "--json", &life.id], steps].concat());
         let error = ran.json()["error"].clone();
         assert_eq!((ran.code(), &error["code"]), (Some(2), &"usage".into()), "{ran:?}");
         assert!(error["message"].as_str().expect("text").starts_with(says), "{error}");
     }
+    let ran = world.abide.run(&["batch", "--json", "--timeout", "5", &life.id, "type x"]);
+    assert_eq!((ran.code(), &ran.json()["error"]["code"]), (Some(2), &"bad_time".into()), "{ran:?}");
     let shown = data(&world.abide.run(&["snapshot", "--json", &life.id]));
     assert_eq!(shown["lines"][0], "% ".trim_end(), "nothing was typed: {shown}");
 }
@@ -102,4 +125,58 @@ fn people_are_told_of_each_step_and_shown_what_it_gave() {
     let expected = "  1  done     exec -- 'echo '\\''one'\\''; echo two'\n     one\n     two\n  \
                     2  failed   wait --text never --timeout 50ms\n  3  skipped  snapshot\n";
     assert_eq!((ran.code(), ran.stdout.as_str()), (Some(124), expected), "{ran:?}");
+}
+
+#[test]
+fn each_step_takes_the_sessions_that_its_command_takes() {
+    let world = World::new();
+    let life = shell(&world);
+    assert_eq!(world.abide.run(&["stop", "--grace", "0s", &life.id]).code(), Some(0));
+    let (ran, results) =
+        batch(&world, &life, &["--keep-going"], &["snapshot", "inspect", "logs", "type x", "stop"]);
+    assert_eq!(outcomes(&results), ["done", "done", "done", "failed", "failed"], "{ran:?}");
+    let codes = [&results[3]["error"]["code"], &results[4]["error"]["code"]];
+    assert_eq!(codes, ["not_commandable", "not_stoppable"], "{ran:?}");
+    assert_eq!(ran.code(), Some(5), "{ran:?}");
+}
+
+#[test]
+fn a_signal_ends_a_batch_in_the_middle_and_what_became_of_each_step_is_told() {
+    let world = World::new();
+    let life = shell(&world);
+    let steps = ["mark one", "wait --text never --timeout 1h", "type no"];
+    let mut running = world.start(&[&["batch", &life.id][..], &steps].concat());
+    running.until("done     mark one");
+    running.signal(Signal::INT);
+    running.until("interrupted  wait --text never");
+    running.until("skipped  type no");
+    assert_eq!(running.reap(), Ending::Exited(130));
+    assert_eq!(life.inspect()["status"], "running");
+    assert!(!world.shown(&life.id).contains("no"), "nothing more was done");
+}
+
+#[test]
+fn a_batch_that_a_signal_ends_answers_in_one_whole_object_that_says_so() {
+    let world = World::new();
+    let life = shell(&world);
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let mark = format!("mark {code}");
+        let steps = ["mark first", mark.as_str(), "wait --text never --timeout 1h", "type no"];
+        let mut running = world.start(&[&["batch", "--json", &life.id][..], &steps].concat());
+        until("the second step is done or about to be, and the first is", || {
+            let marks = data(&world.abide.run(&["marks", "--json", &life.id]));
+            marks.to_string().contains(&format!("\"{code}\""))
+        });
+        running.signal(signal);
+        let answer: Value = serde_json::from_str(&running.line()).expect("one whole object");
+        assert_eq!(running.reap(), Ending::Exited(code));
+        assert_eq!((&answer["ok"], &answer["error"]["code"]), (&false.into(), &"interrupted".into()));
+        assert_eq!(answer["error"]["session"], life.id.as_str());
+        let results = answer["data"]["steps"].as_array().expect("steps");
+        let told = outcomes(results);
+        let of_two =
+            [["done", "interrupted", "skipped", "skipped"], ["done", "done", "interrupted", "skipped"]];
+        assert!(of_two.iter().any(|of_two| told == *of_two), "{answer}");
+        assert_eq!((&results[0]["exit_code"], &results[3]["exit_code"]), (&0.into(), &Value::Null));
+    }
 }

@@ -37,7 +37,7 @@ fn put(world: &World, name: &str, text: &str) -> String {
 fn megabytes_that_are_pasted_arrive_whole_while_another_looks_on() {
     let world = World::new();
     let life = shell(&world);
-    let text: String = (0..200_000).map(|number| format!("{number:015}\n")).collect();
+    let text: String = (0..130_000).map(|number| format!("{number:015}\n")).collect();
     let (from, to) = (put(&world, "from", &text), world.beside("to"));
     type_line(&world, &life, &format!("stty -echo; cat > {to}; echo 'do'ne"));
     std::thread::scope(|scope| {

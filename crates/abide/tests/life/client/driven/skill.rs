@@ -21,4 +21,6 @@ fn every_example_of_the_guide_for_agents_runs_as_it_stands_there() {
     for said in ["it ended with 3", "12 passed", "/tmp", "its code is 1", "\n42", "done"] {
         assert!(ran.stdout.contains(said), "{said}: {ran:?}");
     }
+    let count = |row: &str| ran.stdout.lines().filter(|line| line.trim_end() == row).count();
+    assert_eq!((count("running 12"), count("12 passed")), (3, 2), "logs, export, and a past screen: {ran:?}");
 }

@@ -20,8 +20,8 @@ fn rest(world: &World, life: &Life<'_>) {
     assert_eq!(ran.code(), Some(0), "{ran:?}");
 }
 
-/// The line is refused, has not run, and nothing was typed.
-fn assert_refused(world: &World, life: &Life<'_>, why: &str) {
+/// The line is refused, has not run, and nothing was typed; the way out that was told.
+fn assert_refused(world: &World, life: &Life<'_>, why: &str) -> String {
     let (file, before) = (world.beside("ran"), world.shown(&life.id));
     let ran = world.abide.run(&["exec", "--json", &life.id, "--", &format!("echo ran >{file}")]);
     let told = ran.json();
@@ -29,27 +29,38 @@ fn assert_refused(world: &World, life: &Life<'_>, why: &str) {
     rest(world, life);
     assert!(!std::path::Path::new(&file).exists(), "{why}: it ran");
     assert_eq!(world.shown(&life.id), before, "{why}");
+    told["error"]["hint"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Each shell on its own, all at once: most of it is waiting until one is quiet.
+fn in_each(shells: impl Iterator<Item = &'static [&'static str]>, check: impl Fn(&[&str]) + Sync) {
+    std::thread::scope(|scope| {
+        for command in shells {
+            scope.spawn(|| check(command));
+        }
+    });
 }
 
 #[test]
 fn exec_in_the_middle_of_a_command_is_refused_and_types_nothing() {
-    for command in shells() {
+    in_each(shells(), |command| {
         let world = World::new();
         let life = shell(&world, command);
         rest(&world, &life);
         for line in ["false &&", "echo foo \\", "echo 'one"] {
             type_line(&world, &life, line);
-            assert_refused(&world, &life, &format!("{command:?} {line}"));
+            let hint = assert_refused(&world, &life, &format!("{command:?} {line}"));
+            assert!(hint.contains(&life.id), "{hint}");
             press(&world, &life, "Ctrl-C");
             assert_eq!(exec(&world, &life, "echo next").stdout, "next\n", "{command:?} after {line}");
         }
         assert_unseen(&world, &life);
-    }
+    });
 }
 
 #[test]
 fn exec_answers_no_read_of_the_shell() {
-    for command in shells() {
+    in_each(shells(), |command| {
         let reads: &[&str] = match command[0] {
             "bash" => &["read -n1 -s -p 'Delete all? y/N ' x", "read -e x", "read x"],
             "zsh" => &["read -k1 x", "vared -c x", "read x"],
@@ -61,38 +72,37 @@ fn exec_answers_no_read_of_the_shell() {
         rest(&world, &life);
         for read in reads {
             type_line(&world, &life, read);
-            assert_refused(&world, &life, &format!("{command:?} {read}"));
+            let _ = assert_refused(&world, &life, &format!("{command:?} {read}"));
             press(&world, &life, "Ctrl-C");
             assert_eq!(exec(&world, &life, "echo \"<$x>\"").stdout, "<>\n", "{command:?} {read}");
         }
-    }
+    });
 }
 
 #[test]
 fn exec_takes_no_half_typed_line_and_no_command_mode_for_an_empty_prompt() {
-    for command in [&["bash", "--norc", "-o", "vi"][..], &["zsh", "-f", "-o", "vi"]] {
-        if !is_installed(command[0]) {
-            continue;
-        }
+    let shells = [&["bash", "--norc", "-o", "vi"][..], &["zsh", "-f", "-o", "vi"]];
+    in_each(shells.into_iter().filter(|command| is_installed(command[0])), |command| {
         let world = World::new();
         let life = shell(&world, command);
         rest(&world, &life);
         assert_eq!(exec(&world, &life, "echo first").stdout, "first\n", "{command:?}");
         press(&world, &life, "Escape");
-        assert_refused(&world, &life, "in command mode");
+        let _ = assert_refused(&world, &life, "in command mode");
         press(&world, &life, "Ctrl-C");
         assert_eq!(world.abide.run(&["type", &life.id, "rm -rf half"]).code(), Some(0));
         rest(&world, &life);
-        assert_refused(&world, &life, "half typed");
+        let hint = assert_refused(&world, &life, "half typed");
+        assert!(hint.starts_with(&format!("`abide keys {} Ctrl-C`", life.id)), "{hint}");
         press(&world, &life, "Ctrl-U");
         assert_eq!(exec(&world, &life, "echo next").stdout, "next\n", "{command:?}");
         assert_unseen(&world, &life);
-    }
+    });
 }
 
 #[test]
 fn exec_of_a_line_that_dies_of_an_interrupt_says_so_without_its_prompt_and_hinders_no_other() {
-    for command in shells() {
+    in_each(shells(), |command| {
         let world = World::new();
         let life = shell(&world, command);
         let ran = world.abide.run(&["exec", "--json", &life.id, "--", "echo hi; sh -c 'kill -INT $$'"]);
@@ -106,16 +116,14 @@ fn exec_of_a_line_that_dies_of_an_interrupt_says_so_without_its_prompt_and_hinde
         }
         assert_eq!(exec(&world, &life, "echo next").stdout, "next\n", "{command:?}");
         assert_unseen(&world, &life);
-    }
+    });
 }
 
 #[test]
 fn exec_and_somebody_who_types_at_once_hide_nothing_of_each_other() {
     const TIMES: u32 = 40;
-    for command in [BASH, &["dash", "-i"]] {
-        if !is_installed(command[0]) {
-            continue;
-        }
+    let shells = [BASH, &["dash", "-i"]].into_iter();
+    in_each(shells.filter(|command| is_installed(command[0])), |command| {
         let world = World::new();
         let life = shell(&world, command);
         rest(&world, &life);
@@ -135,7 +143,7 @@ fn exec_and_somebody_who_types_at_once_hide_nothing_of_each_other() {
             assert!(logs.contains(&format!("echo T{number};\n")), "{command:?} {number}: {logs}");
             assert!(logs.contains(&format!("T{number}\n")), "{command:?} {number}: {logs}");
         }
-    }
+    });
 }
 
 #[test]
@@ -213,5 +221,15 @@ fn exec_in_a_shell_with_a_trap_for_every_command_shows_it_those_of_the_line() {
         let ran = exec(&world, &life, "echo one; false");
         assert_eq!(ran.code(), Some(1), "what a trap writes is no code: {ran:?}");
         assert!(ran.stdout.contains("\none\n"), "{ran:?}");
+    }
+}
+
+#[test]
+fn exec_waits_for_what_the_prompt_of_its_shell_runs() {
+    let world = World::new();
+    let life = shell(&world, BASH);
+    assert_eq!(exec(&world, &life, "PROMPT_COMMAND='sleep 0.4'").code(), Some(0));
+    for _ in 0..2 {
+        assert_eq!(exec(&world, &life, "echo one").stdout, "one\n");
     }
 }

@@ -1,0 +1,25 @@
+//! A conversation that was chosen for an agent at its launch, and what was added to the arguments for it.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::Launched;
+
+/// A conversation that an agent was told to begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    pub conversation: String,
+    /// Which of the arguments nobody asked for but us: so many, from this one on.
+    pub at: usize,
+    pub words: usize,
+}
+
+impl Launched {
+    /// Which of the recorded arguments were added to those that were asked for.
+    #[must_use]
+    pub fn added(&self) -> Range<usize> {
+        let added = self.begun.as_ref().map_or(0..0, |begun| begun.at..begun.at.saturating_add(begun.words));
+        if added.end <= self.argv.len() { added } else { 0..0 }
+    }
+}

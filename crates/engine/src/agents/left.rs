@@ -1,0 +1,68 @@
+//! What an agent left behind that is gone: why its turn is over, and a summary of what it did, out of its own transcript.
+
+use abide_agents::{Place, Story};
+use abide_core::evidence::Summary;
+
+use super::resume::{conversation_of, cwd_of};
+use super::{adapter_of, unanswered};
+use crate::launch;
+use crate::truth::Session;
+
+/// So many files are named in a summary.
+const FILES: usize = 100;
+
+/// The agent of a session, as its transcript tells of it.
+pub(crate) struct Left {
+    agent: &'static str,
+    conversation: String,
+    story: Story,
+}
+
+impl Left {
+    /// What the agent of a session left, if its transcript is found from here.
+    pub(crate) fn of(session: &Session) -> Option<Self> {
+        let (adapter, conversation) = adapter_of(session).zip(conversation_of(session))?;
+        let text = |value: std::ffi::OsString| value.into_string().ok();
+        let variables = launch::environment().into_iter();
+        let variables = variables.filter_map(|(key, value)| Some((text(key)?, text(value)?))).collect();
+        let place = Place { cwd: cwd_of(session), variables };
+        let mut reader = adapter.reader(&adapter.transcript(&place, &conversation)?, &conversation);
+        reader.read_on().ok()?;
+        Some(Self { agent: adapter.name(), story: reader.story().clone(), conversation })
+    }
+
+    /// Why the turn is over that it was at.
+    pub(crate) fn reason(left: Option<&Self>) -> String {
+        reason(left.map(|left| unanswered(&left.story)).unwrap_or_default())
+    }
+
+    pub(crate) fn summary(self) -> Summary {
+        summary(self.agent, Some(self.conversation), self.story)
+    }
+}
+
+/// Why a turn is over whose agent is gone.
+pub(crate) fn reason(unanswered: Vec<String>) -> String {
+    let reason = "its agent ended in the middle of it".to_owned();
+    if unanswered.is_empty() { reason } else { format!("{reason}; unanswered: {}", unanswered.join(", ")) }
+}
+
+/// What an agent did.
+pub(crate) fn summary(agent: &str, conversation: Option<String>, story: Story) -> Summary {
+    let began = story.turn.as_ref().and_then(|turn| turn.opened_at);
+    let duration = story.last_at.zip(story.first_at.or(began)).map_or(0, |(last, first)| last - first);
+    Summary {
+        agent: agent.to_owned(),
+        conversation,
+        unanswered: unanswered(&story),
+        version: story.version,
+        model: story.model,
+        prompts: story.prompts,
+        turns: story.turns,
+        tools: story.tools,
+        files: story.files.into_iter().take(FILES).collect(),
+        input_tokens: story.tokens.input,
+        output_tokens: story.tokens.output,
+        duration_ms: u64::try_from(duration).unwrap_or(0),
+    }
+}

@@ -1,0 +1,83 @@
+//! Where a span begins: the recording is taken in up to there. What was let go cannot be; then it begins behind that.
+
+use std::io;
+
+use super::super::damage::Gap;
+use super::super::tail::News;
+use super::stride::{Stepped, Taken};
+use super::{Limit, Replay};
+
+/// What is to be told of the beginning of a span.
+#[derive(Debug, Default)]
+pub(super) struct Beginning {
+    /// What was missing on the way to it.
+    pub(super) gaps: Vec<Gap>,
+    /// What was asked for was let go: it begins behind that.
+    pub(super) is_let_go: bool,
+}
+
+impl Replay<'_> {
+    /// Goes to where the span begins.
+    pub(super) fn begin(&mut self) -> io::Result<Stepped> {
+        let kept = std::mem::replace(&mut self.keeps_screen, true);
+        loop {
+            match self.take(self.from)? {
+                Taken::Entry => self.asked = None,
+                Taken::Screen => self.begin_behind_shed(),
+                Taken::LetGo => {}
+                Taken::Gap(gap) => {
+                    let no_screen = matches!(gap, Gap::Screen(_));
+                    self.beginning.gaps.push(gap);
+                    if no_screen {
+                        self.note_let_go();
+                    }
+                }
+                Taken::Beyond => {
+                    // The screen stood so from the last entry to the next: then is when it was asked for.
+                    if let Limit::Time { asked, .. } = self.from {
+                        self.asked = Some(asked.max(self.replayed.time));
+                    }
+                    break;
+                }
+                Taken::Nothing => match self.tail.more(&mut self.reader) {
+                    Some(News::CaughtUp) if !self.tail.waits() => {
+                        if !self.from.is_reached(&self.replayed) {
+                            self.begin_unrecorded();
+                        }
+                        break;
+                    }
+                    Some(_) => {}
+                    None if self.from.is_reached(&self.replayed) => {
+                        if self.tail.has_ended() {
+                            self.replayed.finish();
+                        }
+                        self.stand_until_now();
+                        break;
+                    }
+                    None => return Ok(Stepped::Short),
+                },
+            }
+        }
+        self.keeps_screen = kept;
+        self.begun = true;
+        Ok(Stepped::Begun)
+    }
+
+    /// The screen lacks nothing of what was let go. If that is what was asked for, this is the first that is left.
+    fn begin_behind_shed(&mut self) {
+        self.asked = None;
+        let gaps = std::mem::take(&mut self.replayed.gaps);
+        self.note_let_go();
+        if !self.beginning.is_let_go {
+            self.beginning.gaps = gaps;
+        }
+    }
+
+    fn note_let_go(&mut self) {
+        self.beginning.is_let_go = !self.from.admits_replayed(&self.replayed);
+        if self.beginning.is_let_go {
+            let instead = "what was shown then is not on record any more; this is the first screen that is";
+            self.beginning.gaps.push(Gap::Cut(instead.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Room on a disk: how much there is, and some of it given back.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+
+/// How many bytes we could still write where a file or directory is.
+///
+/// # Errors
+/// If the file system does not say.
+pub fn room(fd: impl AsFd) -> io::Result<u64> {
+    let told = rustix::fs::fstatvfs(fd)?;
+    Ok(told.f_bavail.saturating_mul(told.f_frsize))
+}
+
+/// Gives back the room that a part of a file takes: it reads as zeros from then on.
+///
+/// # Errors
+/// `Unsupported` if the file system cannot do that at all.
+pub fn punch(file: impl AsFd, part: std::ops::Range<u64>) -> io::Result<()> {
+    let (flags, length) = (FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, part.end - part.start);
+    match fallocate(file, flags, part.start, length) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            Err(io::Error::new(io::ErrorKind::Unsupported, "its file system cannot give room back"))
+        }
+        answer => Ok(answer?),
+    }
+}
