@@ -127,6 +127,13 @@ impl Stat {
         Some(Self { letter, parent, terminal, threads, start_ticks })
     }
 
+    /// The name in such a line: all between the first `(` and the last `)`.
+    #[must_use]
+    pub fn name(line: &[u8]) -> Option<&[u8]> {
+        let open = line.iter().position(|&b| b == b'(')?;
+        line.get(open + 1..line.iter().rposition(|&b| b == b')')?)
+    }
+
     /// Zombie or being removed, with no other thread left. Only for kernels without pidfds.
     const fn is_corpse(self) -> bool {
         matches!(self.letter, b'Z' | b'X' | b'x') && self.threads <= 1

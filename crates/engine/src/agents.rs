@@ -332,8 +332,10 @@ pub(crate) fn is_kin_of(truth: &Truth, process: &Relative, name: &str) -> bool {
 }
 
 fn kin(truth: &Truth, process: &Relative) -> Option<(&'static dyn Adapter, Kin)> {
+    let told = Process { argv: &process.command, image: None, name: &process.name };
+    abide_agents::recognise(&told)?;
     let image = truth.image(process.pid);
-    abide_agents::recognise(&Process { argv: &process.command, image: image.as_deref(), name: &process.name })
+    abide_agents::recognise(&Process { image: image.as_deref(), ..told })
 }
 
 /// What is shown, as adapters read it.

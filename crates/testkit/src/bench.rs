@@ -142,30 +142,6 @@ impl Drop for Bench {
     }
 }
 
-/// Makes sure that programs are installed where the sessions look for them.
-///
-/// # Errors
-/// If one is not: that is a failure, not a figure less.
-pub fn need(programs: &[&str]) -> io::Result<()> {
-    let installed = |program: &&str| {
-        Abide::PATH
-            .split(':')
-            .any(|folder| Path::new(folder).join(program).metadata().is_ok_and(|it| it.is_file()))
-    };
-    let missing: Vec<&str> = programs.iter().copied().filter(|program| !installed(program)).collect();
-    if missing.is_empty() {
-        Ok(())
-    } else {
-        let packages = missing.iter().map(|&program| if program == "top" { "procps" } else { program });
-        let packages: Vec<&str> = packages.collect();
-        let (missing, packages) = (missing.join(", "), packages.join(" "));
-        Err(io::Error::other(format!(
-            "not installed in {}: {missing} (apt-get install {packages})",
-            Abide::PATH
-        )))
-    }
-}
-
 /// Makes sure that something is as it should be.
 ///
 /// # Errors

@@ -1,5 +1,7 @@
 //! Finds the test kit's own programs for tests of any crate. Cargo names a package's programs only to its own tests;
-//! so they are looked for beside the running test, and built, once a test process, if a source is newer.
+//! so they are looked for beside the running test, and built, once a test process, if a source is newer. Others' programs are `tools`.
+
+pub mod tools;
 
 use std::collections::BTreeMap;
 use std::fs;

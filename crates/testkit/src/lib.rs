@@ -1,5 +1,5 @@
 //! What abide's tests share, each helper once; never shipped. Read from the top: where a test lives (`scratch`, `cgroup`),
-//! what it starts (`running`, `terminal`, `agent`, `abide`) and types (`lines`), who knows the truth (`observer`), and the faults it injects
+//! what it starts (`running`, `terminal`, `agent`, `abide`, `tools`) and types (`lines`), who knows the truth (`observer`), and the faults it injects
 //! (`namespace`, `drill`, `reuse`, `trace`); `bench` has the figures. Nothing here sleeps: a deadline is a failure message, never a pace.
 
 pub mod abide;
@@ -23,7 +23,7 @@ pub mod terminal;
 pub mod trace;
 
 pub use abide::Abide;
-pub use bins::bin;
+pub use bins::{bin, tools};
 pub use cgroup::ScratchCgroup;
 pub use observer::{Ending, Observer};
 pub use running::{Ran, Running};

@@ -5,11 +5,12 @@ use std::process::Command;
 
 use crate::observer::Observer;
 use crate::running::{Ran, Running};
+use crate::tools::need;
 
 /// The same command under `strace` with these options, everything it starts included; what is seen goes to a file.
 #[must_use]
 pub fn traced(command: &Command, options: &[&str], log: &Path) -> Command {
-    let mut tracer = Command::new("strace");
+    let mut tracer = Command::new(need("strace"));
     tracer.args(["-f", "-qq", "-y", "-ttt", "-s", "2000", "-o"]).arg(log).args(options);
     tracer.arg(command.get_program()).args(command.get_args());
     tracer.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -30,11 +30,6 @@ impl Drop for World {
     }
 }
 
-/// Whether there is such a program on this machine.
-pub(crate) fn is_installed(program: &str) -> bool {
-    ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
-}
-
 /// A session that was launched for a test. Its program does not outlive this value, and so nothing of it does.
 pub(crate) struct Life<'a> {
     world: &'a World,

@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::process::Command;
 
+use abide_testkit::tools::need;
 use abide_testkit::{Abide, Ran, Terminal};
 
-use crate::common::{Life, World, is_installed};
+use crate::common::{Life, World};
 
 /// A shell in which abide can be called by its name.
 fn shell(abide: &Abide, program: &str, args: &[&str]) -> Command {
     let inside = abide.command(&[]);
     let beside = Path::new(inside.get_program()).parent().expect("it stands in a directory");
-    let mut shell = Command::new(program);
+    let mut shell = Command::new(need(program));
     shell.args(args).envs(inside.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", beside.display());
     shell.env("PATH", path).env("TERM", "dumb").env("PS1", "ready> ");
@@ -63,38 +64,32 @@ fn bash_completes_verbs_flags_values_and_the_sessions_that_the_verb_takes() {
 }
 
 #[test]
-fn zsh_and_fish_complete_the_same_where_they_are_installed_and_all_scripts_ask_abide() {
+fn zsh_and_fish_complete_the_same_and_all_scripts_ask_abide() {
     let world = World::new();
     let _lives = sessions(&world);
     for name in ["bash", "zsh", "fish"] {
         let script = world.abide.run(&["completions", name]).stdout;
         assert!(script.contains("completions -- ") && script.contains("abide"), "{script}");
     }
-    if is_installed("zsh") {
-        let mut zsh = Terminal::start(&shell(&world.abide, "zsh", &["-f", "-i"]));
-        zsh.type_in(
-            b"PS1='ready> '; autoload -U compinit; compinit -u -D; source <(abide completions zsh)\r",
-        );
-        zsh.until("ready> ");
-        for (typed, completed) in [TYPED[0], TYPED[1], TYPED[2], TYPED[12], TYPED[14]] {
-            zsh.type_in(format!("{typed}\t").as_bytes());
-            zsh.until(completed.trim_end());
-            zsh.type_in(CLEAR);
-        }
-        // Words that nothing is said about stand alone.
-        zsh.type_in(b"abide --color \t\t");
-        zsh.until("never");
-        zsh.type_in(&[CLEAR, b"echo do''ne\r"].concat());
-        let behind = zsh.until("done");
-        assert!(!behind.lines().next().is_some_and(|line| line.contains("--")), "{behind:?}");
+    let mut zsh = Terminal::start(&shell(&world.abide, "zsh", &["-f", "-i"]));
+    zsh.type_in(b"PS1='ready> '; autoload -U compinit; compinit -u -D; source <(abide completions zsh)\r");
+    zsh.until("ready> ");
+    for (typed, completed) in [TYPED[0], TYPED[1], TYPED[2], TYPED[12], TYPED[14]] {
+        zsh.type_in(format!("{typed}\t").as_bytes());
+        zsh.until(completed.trim_end());
+        zsh.type_in(CLEAR);
     }
-    if is_installed("fish") {
-        for (typed, completed) in [TYPED[0], TYPED[1], TYPED[2], TYPED[4]] {
-            let ask = format!("abide completions fish | source; complete -C '{typed}'");
-            let ran = Ran::of(&mut shell(&world.abide, "fish", &["--no-config", "-c", &ask]));
-            let word = completed.split_whitespace().last().expect("a word");
-            assert!(ran.stdout.lines().any(|line| line.split('\t').next() == Some(word)), "{typed}: {ran:?}");
-        }
+    // Words that nothing is said about stand alone.
+    zsh.type_in(b"abide --color \t\t");
+    zsh.until("never");
+    zsh.type_in(&[CLEAR, b"echo do''ne\r"].concat());
+    let behind = zsh.until("done");
+    assert!(!behind.lines().next().is_some_and(|line| line.contains("--")), "{behind:?}");
+    for (typed, completed) in [TYPED[0], TYPED[1], TYPED[2], TYPED[4]] {
+        let ask = format!("abide completions fish | source; complete -C '{typed}'");
+        let ran = Ran::of(&mut shell(&world.abide, "fish", &["--no-config", "-c", &ask]));
+        let word = completed.split_whitespace().last().expect("a word");
+        assert!(ran.stdout.lines().any(|line| line.split('\t').next() == Some(word)), "{typed}: {ran:?}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::Command;
 use abide_sys::drill;
 use abide_testkit::deadline::until;
 use abide_testkit::observer::Doomed;
+use abide_testkit::tools::need;
 use abide_testkit::{Ending, Observer, Running};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -182,7 +183,7 @@ fn a_traced_program_runs_and_is_told_to_be_traced() {
 fn a_program_that_is_traced_and_not_stopped_is_told_to_be_traced_too() {
     let world = World::new();
     let life = world.live(&["hang"]);
-    let mut strace = Command::new("strace");
+    let mut strace = Command::new(need("strace"));
     strace.args(["-qq", "-o", &world.beside("trace"), "-p", &life.program.0.pid().to_string()]);
     let tracer = Running::start(&mut strace);
     let qualifier = || life.inspect()["processes"]["program"]["qualifier"].clone();

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use abide_testkit::deadline::until;
+use abide_testkit::tools::need;
 use abide_testkit::{Abide, Ending, Observer, Running, Terminal};
 use rustix::process::Signal;
 
@@ -145,7 +146,7 @@ fn killed_in_an_upgrade(world: &World, new: &Abide, (spins, slowly): (u32, bool)
     let [guard, host] = [life.helper("guard", None), life.helper("host", None)];
     let log = world.beside(&format!("calls-{spins}"));
     let tracer = slowly.then(|| {
-        let mut strace = Command::new("strace");
+        let mut strace = Command::new(need("strace"));
         let tracer = Running::start(strace.args(slow).args(["-o", &log, "-p", &host.pid().to_string()]));
         until("it is traced", || traced_by(host.pid()) == tracer.pid());
         tracer

@@ -53,13 +53,13 @@ impl Adapter for OpenCode {
 
     fn recognise(&self, process: &Process<'_>) -> Option<Kin> {
         let image = process.image.map(|image| base(&image.to_string_lossy()).to_owned());
-        let of_node = image.as_deref().is_some_and(|image| ["node", "bun"].contains(&image));
+        let first = process.argv.first()?;
+        let of_node = ["node", "nodejs", "bun"].contains(&image.as_deref().unwrap_or(base(first)));
         let scripted = process.argv.get(1).is_some_and(|word| word.ends_with("/opencode"));
         // Its npm package has had a script that starts the program below it.
         if of_node && scripted {
             return is_conversation(&process.argv[1..]).then_some(Kin::Wrapper);
         }
-        let first = process.argv.first()?;
         let named = ["opencode", "opencode.exe", ".opencode"].contains(&base(first));
         let native = image.is_none_or(|image| image.contains("opencode"));
         (named && native && is_conversation(process.argv)).then_some(Kin::Agent)

@@ -54,9 +54,14 @@ fn words(line: &str) -> Vec<String> {
 
 /// Which agent a process with this command line and executable is.
 fn kin(line: &str, image: &str) -> Option<(&'static str, Kin)> {
-    let argv = words(line);
-    let process = Process { argv: &argv, image: Some(Path::new(image)), name: "" };
-    recognise(&process).map(|(adapter, kin)| (adapter.name(), kin))
+    known(&Process { argv: &words(line), image: Some(Path::new(image)), name: "" })
+}
+
+/// Which agent a process is. What is not known without its executable is not known with it.
+fn known(process: &Process<'_>) -> Option<(&'static str, Kin)> {
+    let kin = recognise(process).map(|(adapter, kin)| (adapter.name(), kin));
+    assert!(kin.is_none() || recognise(&Process { image: None, ..*process }).is_some(), "{process:?}");
+    kin
 }
 
 /// A screen, from its text.

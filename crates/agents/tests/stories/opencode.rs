@@ -7,7 +7,7 @@ use abide_agents::{By, How, Kin, Level, Place, Process, Running, Story};
 use abide_testkit::scratch::ScratchDir;
 use rusqlite::Connection;
 
-use crate::{adapter, fixture, put};
+use crate::{adapter, fixture, known, put};
 
 const KILLED: &str = "opencode-1.18.33/killed.db";
 const RESUMED: &str = "opencode-1.18.33/resumed.db";
@@ -224,9 +224,7 @@ fn the_conversation_of_a_process_is_the_one_it_names_or_the_only_one_written_to_
 #[test]
 fn its_processes_are_told_from_what_only_mentions_it() {
     let kin = |line: &str, image: Option<&str>, name: &str| {
-        let argv = words(line);
-        let process = Process { argv: &argv, image: image.map(Path::new), name };
-        abide_agents::recognise(&process).map(|(adapter, kin)| (adapter.name(), kin))
+        known(&Process { argv: &words(line), image: image.map(Path::new), name })
     };
     let native = Some("/opt/node_modules/opencode-linux-x64/bin/opencode");
     let agent = Some(("opencode", Kin::Agent));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use abide_agents::{By, Held, How, Kin, Level, Place, Process, Running};
 use abide_testkit::scratch::ScratchDir;
 
-use crate::{adapter, fixture, grows_alike, put, story};
+use crate::{adapter, fixture, grows_alike, known, put, story};
 
 const ANSWERED: &str = "pi-0.73.1/answered.jsonl";
 const KILLED: &str = "pi-0.73.1/killed.jsonl";
@@ -133,8 +133,7 @@ fn its_processes_are_known_though_it_writes_over_its_command_line() {
     let scratch = ScratchDir::new();
     let kin = |argv: &[&str], image: Option<&Path>, name: &str| {
         let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
-        let process = Process { argv: &argv, image, name };
-        abide_agents::recognise(&process).map(|(adapter, kin)| (adapter.name(), kin))
+        known(&Process { argv: &argv, image, name })
     };
     let node = Some(Path::new("/usr/bin/node"));
     let agent = Some(("pi", Kin::Agent));

@@ -33,6 +33,7 @@ fn no_name_can_forge_what_stands_behind_it() {
     ];
     for name in names {
         assert_eq!(Stat::parse(&line(name)), Some(EXPECTED), "{:?}", name.escape_ascii().to_string());
+        assert_eq!(Stat::name(&line(name)), Some(name));
     }
 }
 

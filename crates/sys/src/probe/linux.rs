@@ -262,7 +262,10 @@ fn walk_up(to: u32) -> Vec<(u32, u32)> {
 }
 
 pub(super) fn process(pid: u32) -> Option<Relative> {
-    parent(pid).map(|parent| relative(pid, parent))
+    let mut room = [0; STAT];
+    let line = stat_line(pid, &mut room).ok()?;
+    let (name, parent) = (name_in(line), Stat::parse(line)?.parent);
+    Some(Relative { pid, parent, name, command: command(pid) })
 }
 
 pub(super) fn ancestors(of: u32) -> Vec<Relative> {
@@ -349,18 +352,26 @@ fn belonging(pid: u32) -> Option<Belonging> {
 }
 
 fn relative(pid: u32, parent: u32) -> Relative {
-    // The name is read first: in an exec it changes before the arguments of the new image can be read.
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    Relative { pid, parent, name: name.trim_end().to_owned(), command: command(pid) }
+    let mut room = [0; STAT];
+    let name = stat_line(pid, &mut room).map(name_in).unwrap_or_default();
+    Relative { pid, parent, name, command: command(pid) }
+}
+
+/// Read before the arguments: in an exec it changes before those of the new image can be read.
+fn name_in(stat: &[u8]) -> String {
+    String::from_utf8_lossy(Stat::name(stat).unwrap_or_default()).into_owned()
 }
 
 /// How often arguments are read again that are not there yet.
 const ROUNDS: u32 = 1_000;
 
 fn command(pid: u32) -> Vec<String> {
-    let mut line = Vec::new();
+    let mut line = Vec::with_capacity(1024);
     for _ in 0..ROUNDS {
-        line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.clear();
+        let arguments = fs::File::open(format!("/proc/{pid}/cmdline"));
+        // Nobody asks for its size, which such a file does not have.
+        let _ = arguments.and_then(|file| file.take(u64::MAX).read_to_end(&mut line));
         // Who has an image and no arguments is in the middle of an exec; a zombie has neither.
         if !line.is_empty() || fs::read_link(format!("/proc/{pid}/exe")).is_err() {
             break;
@@ -388,6 +399,13 @@ fn has_exited(pidfd: &OwnedFd) -> Option<bool> {
 }
 
 fn read_stat(pid: u32) -> Result<Stat, Doubt> {
+    Stat::parse(stat_line(pid, &mut [0; STAT])?).ok_or(Doubt::Hidden)
+}
+
+/// No such line is longer.
+const STAT: usize = 2048;
+
+fn stat_line(pid: u32, room: &mut [u8; STAT]) -> Result<&[u8], Doubt> {
     let refused = |errno: Errno| match errno {
         Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM => Doubt::Hidden,
         errno => Doubt::Refused(errno.raw_os_error()),
@@ -398,9 +416,8 @@ fn read_stat(pid: u32) -> Result<Stat, Doubt> {
     let path = format!("/proc/{pid}/stat");
     let file =
         openat(CWD, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(refused)?;
-    let mut line = [0; 2048];
-    let length = rustix::io::read(&file, &mut line).map_err(refused)?;
-    Stat::parse(&line[..length]).ok_or(Doubt::Hidden)
+    let length = rustix::io::read(&file, &mut room[..]).map_err(refused)?;
+    Ok(&room[..length])
 }
 
 /// `/proc` may be another pid namespace's (`unshare --pid` without a mount of its own): there we have more numbers

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::{Bench, Tally, need, same};
+use super::{Bench, Tally, same};
+use crate::tools::needed;
 
 pub const TIMES: usize = 50;
 
@@ -21,7 +22,7 @@ const PROGRAMS: [(&str, Drive); 5] =
 /// # Errors
 /// If one of them is not installed, or one round went wrong.
 pub fn run(times: usize, out: &mut impl Write) -> io::Result<()> {
-    need(&PROGRAMS.map(|(program, _)| program))?;
+    needed(&PROGRAMS.map(|(program, _)| program))?;
     let bench = Bench::new()?;
     let mut tallies = PROGRAMS.map(|_| Tally::default());
     for round in 0..times {

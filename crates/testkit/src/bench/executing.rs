@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use abide_sys::clock;
 
-use super::{Bench, Tally, need};
+use super::{Bench, Tally};
 use crate::lines::{Dice, Line, SHELLS};
+use crate::tools::needed;
 
 pub const TIMES: usize = 200;
 const LARGEST: u64 = 1 << 20;
@@ -15,7 +16,7 @@ const LARGEST: u64 = 1 << 20;
 /// # Errors
 /// If a shell is not installed, or a code or an output was not that of its line.
 pub fn run(times: usize, seed: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-    need(&SHELLS.map(|command| command[0]))?;
+    needed(&SHELLS.map(|command| command[0]))?;
     let random = u32::from_ne_bytes(clock::random_bytes()?);
     let seed = seed.map_or(random.into(), |seed| seed as u64);
     writeln!(out, "{times} lines a shell of at most {LARGEST} bytes (`exec {times} {seed}` has them again)")?;

@@ -4,8 +4,9 @@
 use std::io::{self, Write};
 use std::process::Command;
 
-use super::{Bench, Figures, need};
+use super::{Bench, Figures};
 use crate::deadline::until;
+use crate::tools::needed;
 use crate::{Abide, Ran, Terminal};
 
 const ROUNDS: usize = 300;
@@ -17,7 +18,7 @@ const LETTER: u32 = 'Ā' as u32;
 /// # Errors
 /// If something cannot be started.
 pub fn run(out: &mut impl Write) -> io::Result<()> {
-    need(&["tmux", "perl"])?;
+    needed(&["tmux", "perl"])?;
     let bench = Bench::new()?;
     let tmux = Tmux { socket: bench.beside("tmux"), config: bench.home.around().file("tmux.conf", "") };
     let _ = tmux.run(&["new-session", "-d", "-x", "80", "-y", "24", "sh", "-c", ECHO]);

@@ -1,6 +1,8 @@
 //! What a shell shows, as lines: no reader loses what stood on the screen, nor puts into one line what stood in two.
 
-use crate::common::{World, data, is_installed};
+use abide_testkit::tools::need;
+
+use crate::common::{World, data};
 
 fn met(world: &World, conditions: &[&str]) {
     let ran = world.abide.run(&[&["wait", "--timeout", "30s"], conditions].concat());
@@ -15,7 +17,8 @@ fn type_line(world: &World, id: &str, line: &str) {
 #[test]
 fn output_without_a_new_line_is_a_line_of_its_own_before_the_prompt_of_zsh_and_fish() {
     let shells: [(&str, &[&str]); 2] = [("zsh", &["zsh", "-f"]), ("fish", &["fish", "--no-config"])];
-    for (name, command) in shells.into_iter().filter(|(name, _)| is_installed(name)) {
+    for (name, command) in shells {
+        let _ = need(name);
         let world = World::new();
         let home = ["--env".to_owned(), format!("HOME={}", world.beside(""))];
         let life = world.observe(world.launch(&[&home[0], &home[1]], command));
@@ -70,7 +73,7 @@ fn a_line_that_is_edited_is_logged_as_it_stood_on_the_screen_whatever_its_charac
 #[test]
 fn a_command_line_that_a_shell_quotes_is_listed_as_it_was_typed() {
     let lines = ["make", "for i in a b; do echo \"$i\"; done", "echo 'it''s' é\nls; ls"];
-    for shell in ["bash", "zsh"].into_iter().filter(|shell| is_installed(shell)) {
+    for shell in ["bash", "zsh"].map(need) {
         let world = World::new();
         let script =
             "for line; do printf '\\033]133;C;cmdline=%q\\a' \"$line\"; printf '\\033]133;D;0\\a'; done";

@@ -5,8 +5,9 @@ use std::fs;
 use abide_core::evidence::How;
 use abide_testkit::Tape;
 use abide_testkit::scene::{Scene, dead};
+use abide_testkit::tools::need;
 
-use crate::common::{World, data, is_installed};
+use crate::common::{World, data};
 
 #[test]
 fn bytes_that_are_no_text_are_kept_as_they_came() {
@@ -78,9 +79,7 @@ fn looking_leaves_no_file_behind() {
 
 #[test]
 fn a_shell_that_marks_unended_lines_finds_none_where_its_terminal_begins() {
-    if !is_installed("zsh") {
-        return;
-    }
+    let _ = need("zsh");
     let world = World::new();
     let life = world.observe(world.launch(&["--env", "PS1=ready> "], &["zsh", "-f"]));
     let met = world.abide.run(&["wait", "--json", "--text", "ready>", "--timeout", "30s", &life.id]);

@@ -7,13 +7,10 @@ use std::path::Path;
 use abide_testkit::deadline::until;
 
 use super::{BASH, assert_unseen, exec, shell, shells};
-use crate::common::{Gate, World, is_installed};
+use crate::common::{Gate, World};
 
 #[test]
 fn exec_in_a_shell_that_returns_at_each_failure_tells_the_code_and_goes_on() {
-    if !is_installed("zsh") {
-        return;
-    }
     let world = World::new();
     let life = shell(&world, &["zsh", "-f"]);
     for (line, code, output) in [
@@ -103,9 +100,6 @@ fn exec_behind_what_a_shell_itself_put_there_runs_neither() {
 
 #[test]
 fn exec_in_zsh_calls_a_trap_for_failures_once_for_each_of_the_line() {
-    if !is_installed("zsh") {
-        return;
-    }
     let world = World::new();
     let life = shell(&world, &["zsh", "-f"]);
     let file = world.beside("failures");
@@ -123,9 +117,6 @@ fn exec_in_zsh_calls_a_trap_for_failures_once_for_each_of_the_line() {
 
 #[test]
 fn exec_in_fish_keeps_what_the_line_sets_for_the_prompt() {
-    if !is_installed("fish") {
-        return;
-    }
     let world = World::new();
     let life = shell(&world, &["fish", "--no-config"]);
     assert_eq!(exec(&world, &life, "set -l here 1; false").code(), Some(1));
@@ -137,7 +128,7 @@ fn exec_in_fish_keeps_what_the_line_sets_for_the_prompt() {
 #[test]
 fn exec_where_a_shell_reads_whole_lines_is_refused_and_says_why() {
     let unedited = [&["bash", "--norc", "--noediting"][..], &["zsh", "-f", "-o", "nozle"]];
-    for command in unedited.into_iter().filter(|command| is_installed(command[0])) {
+    for command in unedited {
         let world = World::new();
         let life = shell(&world, command);
         let ran = exec(&world, &life, "echo one");
@@ -235,9 +226,6 @@ fn exec_does_not_mind_aliases_for_what_runs_the_line() {
 
 #[test]
 fn exec_in_zsh_does_not_mind_functions_for_what_runs_the_line() {
-    if !is_installed("zsh") {
-        return;
-    }
     let world = World::new();
     let life = shell(&world, &["zsh", "-f"]);
     let line = "for f in unset return set setopt print fc; do eval \"function $f { echo $f; }\"; done";

@@ -1,8 +1,10 @@
 //! Where a line may be run, and how it is told that it was not: nothing is typed where no empty prompt is, and whoever
 //! types at the same time loses nothing.
 
+use abide_testkit::tools::need;
+
 use super::{BASH, assert_unseen, exec, shell, shells};
-use crate::common::{Life, World, data, is_installed};
+use crate::common::{Life, World, data};
 
 /// Types a line, and returns when nothing happens any more.
 fn type_line(world: &World, life: &Life<'_>, line: &str) {
@@ -82,7 +84,7 @@ fn exec_answers_no_read_of_the_shell() {
 #[test]
 fn exec_takes_no_half_typed_line_and_no_command_mode_for_an_empty_prompt() {
     let shells = [&["bash", "--norc", "-o", "vi"][..], &["zsh", "-f", "-o", "vi"]];
-    in_each(shells.into_iter().filter(|command| is_installed(command[0])), |command| {
+    in_each(shells.into_iter(), |command| {
         let world = World::new();
         let life = shell(&world, command);
         rest(&world, &life);
@@ -123,7 +125,7 @@ fn exec_of_a_line_that_dies_of_an_interrupt_says_so_without_its_prompt_and_hinde
 fn exec_and_somebody_who_types_at_once_hide_nothing_of_each_other() {
     const TIMES: u32 = 40;
     let shells = [BASH, &["dash", "-i"]].into_iter();
-    in_each(shells.filter(|command| is_installed(command[0])), |command| {
+    in_each(shells, |command| {
         let world = World::new();
         let life = shell(&world, command);
         rest(&world, &life);
@@ -148,9 +150,7 @@ fn exec_and_somebody_who_types_at_once_hide_nothing_of_each_other() {
 
 #[test]
 fn exec_leaves_no_trace_in_the_history_of_zsh_with_the_keys_of_vi() {
-    if !is_installed("zsh") {
-        return;
-    }
+    let _ = need("zsh");
     let world = World::new();
     let history = format!("HISTFILE={}", world.beside("history"));
     let given = ["--env", &history, "--env", "EDITOR=vi", "--env", "HISTSIZE=50", "--env", "SAVEHIST=50"];
@@ -165,9 +165,7 @@ fn exec_leaves_no_trace_in_the_history_of_zsh_with_the_keys_of_vi() {
 
 #[test]
 fn exec_does_not_mind_what_a_shell_left_in_the_background_of_its_group() {
-    if !is_installed("fish") {
-        return;
-    }
+    let _ = need("fish");
     let world = World::new();
     // At its first start, fish makes completions of all manuals, in its own process group.
     let fresh = format!("XDG_DATA_HOME={}", world.beside("fresh"));
@@ -194,9 +192,6 @@ fn exec_whose_time_is_up_tells_programs_what_was_written() {
 #[test]
 fn exec_in_a_shell_that_traces_shows_the_line_alone_and_the_code_before_it() {
     for (command, traced) in [(BASH, "++ echo 1\n1\n"), (&["dash", "-i"], "+ echo 1\n1\n")] {
-        if !is_installed(command[0]) {
-            continue;
-        }
         let world = World::new();
         let life = shell(&world, command);
         assert_eq!(exec(&world, &life, "set -x; set -v; false").code(), Some(1));
@@ -215,13 +210,11 @@ fn exec_in_a_shell_with_a_trap_for_every_command_shows_it_those_of_the_line() {
     assert_eq!(exec(&world, &life, "echo one").stdout, "<echo one>\none\n");
     assert_eq!(exec(&world, &life, "trap - DEBUG").code(), Some(0));
     assert_unseen(&world, &life);
-    if is_installed("zsh") {
-        let life = shell(&world, &["zsh", "-f"]);
-        assert_eq!(exec(&world, &life, "trap 'echo TRAPPED' DEBUG").code(), Some(0));
-        let ran = exec(&world, &life, "echo one; false");
-        assert_eq!(ran.code(), Some(1), "what a trap writes is no code: {ran:?}");
-        assert!(ran.stdout.contains("\none\n"), "{ran:?}");
-    }
+    let life = shell(&world, &["zsh", "-f"]);
+    assert_eq!(exec(&world, &life, "trap 'echo TRAPPED' DEBUG").code(), Some(0));
+    let ran = exec(&world, &life, "echo one; false");
+    assert_eq!(ran.code(), Some(1), "what a trap writes is no code: {ran:?}");
+    assert!(ran.stdout.contains("\none\n"), "{ran:?}");
 }
 
 #[test]
