@@ -18,8 +18,8 @@ pub trait Adapter: fmt::Debug + Sync {
     }
 
     /// Whether a process is this agent, or only starts it and stands by. Where one such process starts another, the one
-    /// below is the agent; an adapter need not tell those apart by itself. An image only rules out: what is not known without
-    /// one is not known with one, so that nobody has to ask for the images of all processes.
+    /// below is the agent; an adapter need not tell those apart by itself. Image and name only rule
+    /// out: what is not known by its arguments alone is not known, so that nobody has to ask more of every process.
     fn recognise(&self, process: &Process<'_>) -> Option<Kin>;
 
     /// The conversation that a command line names.

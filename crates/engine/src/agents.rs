@@ -120,11 +120,7 @@ impl Sessions {
 fn everywhere(patience_ms: u64) -> (Vec<Agent>, Vec<Asked>) {
     let deadline = clock::now().boot.saturating_add(patience_ms);
     let name = "processes";
-    let found = Looking::start(|| {
-        let truth = Truth::new();
-        let everyone = truth.everyone();
-        (!everyone.is_empty()).then(|| among(&truth, everyone))
-    });
+    let found = Looking::start(|| anywhere(&Truth::new()));
     let found = match found.until(deadline) {
         Some(Some(found)) => found,
         Some(None) => {
@@ -145,6 +141,13 @@ fn everywhere(patience_ms: u64) -> (Vec<Agent>, Vec<Asked>) {
     }
     agents.sort_by_key(|agent| (agent.process.start_ticks, agent.process.pid));
     (agents, asked)
+}
+
+/// Every agent of this machine, by its process. None where no process can be seen from here.
+pub(crate) fn anywhere(truth: &Truth) -> Option<Vec<Candidate>> {
+    // There are many processes, and of most the arguments say enough.
+    let fits = |argv: &[String]| abide_agents::recognise(&Process { argv, image: None, name: "" }).is_some();
+    Some(among(truth, truth.everyone(&fits)?))
 }
 
 /// A look at something that may hang, in a thread that nobody has to wait for.
@@ -332,10 +335,8 @@ pub(crate) fn is_kin_of(truth: &Truth, process: &Relative, name: &str) -> bool {
 }
 
 fn kin(truth: &Truth, process: &Relative) -> Option<(&'static dyn Adapter, Kin)> {
-    let told = Process { argv: &process.command, image: None, name: &process.name };
-    abide_agents::recognise(&told)?;
     let image = truth.image(process.pid);
-    abide_agents::recognise(&Process { image: image.as_deref(), ..told })
+    abide_agents::recognise(&Process { argv: &process.command, image: image.as_deref(), name: &process.name })
 }
 
 /// What is shown, as adapters read it.

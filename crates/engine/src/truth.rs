@@ -128,9 +128,9 @@ impl Truth {
         self.probe.ancestors(of)
     }
 
-    /// Every process of this machine that can be seen from here.
-    pub(crate) fn everyone(&self) -> Vec<Relative> {
-        self.probe.everyone()
+    /// Every process of this machine whose arguments fit. None where none can be seen from here.
+    pub(crate) fn everyone(&self, fits: &dyn Fn(&[String]) -> bool) -> Option<Vec<Relative>> {
+        self.probe.everyone(fits)
     }
 
     /// The session that a process was born in, if it still says so.

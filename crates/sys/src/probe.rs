@@ -175,10 +175,10 @@ impl Probe {
         system::ancestors(of)
     }
 
-    /// Every process that there is, as far as `/proc` tells.
+    /// Every process whose arguments fit, as far as `/proc` tells. None where none can be seen from here.
     #[must_use]
-    pub fn everyone(&self) -> Vec<Relative> {
-        system::everyone()
+    pub fn everyone(&self, fits: &dyn Fn(&[String]) -> bool) -> Option<Vec<Relative>> {
+        system::everyone(fits)
     }
 
     /// The executable of a process, if we may know it.
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!((elsewhere::parent(1), elsewhere::terminal(1)), (None, None));
         assert!(elsewhere::hold(1).is_none() && elsewhere::process(1).is_none());
         assert!(elsewhere::foreground(1).is_empty() && !elsewhere::is_traced(1));
-        assert!(elsewhere::everyone().is_empty() && elsewhere::image(1).is_none());
+        assert!(elsewhere::everyone(&|_| true).is_none() && elsewhere::image(1).is_none());
         assert_eq!(elsewhere::about(1, &[]), super::About::default());
         assert!(elsewhere::carriers("A=b").is_empty() && !elsewhere::carries(1, "A=b"));
         assert!(elsewhere::cgroups(1).is_none() && elsewhere::variable(1, "A").is_none());

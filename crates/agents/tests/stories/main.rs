@@ -57,10 +57,13 @@ fn kin(line: &str, image: &str) -> Option<(&'static str, Kin)> {
     known(&Process { argv: &words(line), image: Some(Path::new(image)), name: "" })
 }
 
-/// Which agent a process is. What is not known without its executable is not known with it.
+/// Which agent a process is. What is not known by its arguments alone is not known.
 fn known(process: &Process<'_>) -> Option<(&'static str, Kin)> {
     let kin = recognise(process).map(|(adapter, kin)| (adapter.name(), kin));
-    assert!(kin.is_none() || recognise(&Process { image: None, ..*process }).is_some(), "{process:?}");
+    assert!(
+        kin.is_none() || recognise(&Process { image: None, name: "", ..*process }).is_some(),
+        "{process:?}"
+    );
     kin
 }
 

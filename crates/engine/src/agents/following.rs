@@ -8,7 +8,7 @@ use abide_core::identity::Identity;
 use abide_core::verdict::{Attention, Turn};
 use abide_sys::clock;
 
-use super::{Agent, among, is_hook, wall};
+use super::{Agent, anywhere, is_hook, wall};
 use crate::launch::SESSION;
 use crate::store::SessionDir;
 use crate::truth::{Session, Truth};
@@ -81,7 +81,7 @@ impl Following {
         let now = clock::now().boot;
         if self.looked_at.is_none_or(|(at, _)| now >= at.saturating_add(ALONE_MS)) {
             let name = self.adapter.name();
-            let others = among(truth, truth.everyone()).into_iter().filter(|(adapter, process)| {
+            let others = anywhere(truth).unwrap_or_default().into_iter().filter(|(adapter, process)| {
                 adapter.name() == name
                     && process.pid != self.process.pid
                     && truth.cwd(process.pid).as_deref() == Some(cwd)

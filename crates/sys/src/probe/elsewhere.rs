@@ -84,8 +84,8 @@ pub(super) const fn foreground(_: u32) -> Vec<InFront> {
     Vec::new()
 }
 
-pub(super) const fn everyone() -> Vec<Relative> {
-    Vec::new()
+pub(super) const fn everyone(_: &dyn Fn(&[String]) -> bool) -> Option<Vec<Relative>> {
+    None
 }
 
 pub(super) const fn image(_: u32) -> Option<PathBuf> {

@@ -171,8 +171,10 @@ fn numbers_in(folder: &str) -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
 }
 
-pub(super) fn everyone() -> Vec<Relative> {
-    numbers_in("/proc").filter_map(process).collect()
+pub(super) fn everyone(fits: &dyn Fn(&[String]) -> bool) -> Option<Vec<Relative>> {
+    // Whoever can be seen at all, we can.
+    parent(std::process::id())?;
+    Some(numbers_in("/proc").filter(|pid| fits(&command(*pid))).filter_map(process).collect())
 }
 
 pub(super) fn image(pid: u32) -> Option<PathBuf> {
@@ -366,12 +368,9 @@ fn name_in(stat: &[u8]) -> String {
 const ROUNDS: u32 = 1_000;
 
 fn command(pid: u32) -> Vec<String> {
-    let mut line = Vec::with_capacity(1024);
+    let mut line = Vec::new();
     for _ in 0..ROUNDS {
-        line.clear();
-        let arguments = fs::File::open(format!("/proc/{pid}/cmdline"));
-        // Nobody asks for its size, which such a file does not have.
-        let _ = arguments.and_then(|file| file.take(u64::MAX).read_to_end(&mut line));
+        line = arguments(pid).unwrap_or_default();
         // Who has an image and no arguments is in the middle of an exec; a zombie has neither.
         if !line.is_empty() || fs::read_link(format!("/proc/{pid}/exe")).is_err() {
             break;
@@ -380,6 +379,20 @@ fn command(pid: u32) -> Vec<String> {
     }
     let line = line.strip_suffix(b"\0").unwrap_or(&line);
     line.split(|&b| b == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
+}
+
+/// Such a file has no size to ask for, and what does not fill the room is all there is.
+fn arguments(pid: u32) -> std::io::Result<Vec<u8>> {
+    let mut file = fs::File::open(format!("/proc/{pid}/cmdline"))?;
+    let mut room = [0; 4096];
+    let mut line = Vec::new();
+    loop {
+        let length = file.read(&mut room)?;
+        line.extend_from_slice(&room[..length]);
+        if length < room.len() {
+            return Ok(line);
+        }
+    }
 }
 
 fn open_pidfd(means: Means, pid: Pid) -> Result<OwnedFd, Errno> {
