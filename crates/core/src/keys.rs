@@ -1,11 +1,12 @@
 //! What a terminal sends when someone uses it: bytes -> keys, whatever encoding the program asked for.
 //! Knows the plain bytes, xterm's modifyOtherKeys and the kitty keyboard protocol; decides nothing. `detach` is about
-//! one key, `press` the other way round.
+//! one key, `press` the other way round, `half` and `unfinished` what was typed so far.
 
 pub mod detach;
 pub mod half;
 pub mod press;
 pub mod shell;
+pub mod unfinished;
 
 const ESC: u8 = 0x1b;
 /// No sequence of a key is longer.

@@ -13,6 +13,8 @@ use crate::recording::unrecorded::Unrecorded;
 pub const VERSION: u8 = 5;
 /// As many clients are served, and so many clients' numbers are remembered.
 pub const CLIENTS: usize = 256;
+/// Under whose name what finishes a client's broken-off typing waits for the terminal. No client is this one.
+pub const FINISHING: u64 = u64::MAX - 1;
 /// Under whose name answers to the program's own queries are kept, numbered by their positions. No client is this one.
 pub const ANSWERS: u64 = u64::MAX;
 /// A longer message is refused; senders split what they have.
@@ -40,6 +42,10 @@ pub enum ToGuard {
     Exec(Tagged),
     /// What this client typed and is not in the terminal yet is not to be written any more. Guards of before it pass over it.
     Withdraw {
+        client: u64,
+    },
+    /// This client alone types from now on, and what it types goes with it; with 0, none does. Guards of before it pass over it.
+    Hold {
         client: u64,
     },
 }
@@ -243,6 +249,14 @@ impl Inbox {
     }
 }
 
+impl ToClient {
+    /// Why it is not done.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&Failure> {
+        if let Self::Refused(refusal) = self { Some(refusal) } else { None }
+    }
+}
+
 impl Message for ToGuard {
     fn pack(&self) -> (u8, Vec<u8>) {
         match self {
@@ -252,6 +266,7 @@ impl Message for ToGuard {
             Self::Mark(text) => (b'm', text.clone().into_bytes()),
             Self::Exec(tagged) => (b'x', tagged.pack()),
             Self::Withdraw { client } => (b'-', join(&[*client], &[])),
+            Self::Hold { client } => (b'h', join(&[*client], &[])),
         }
     }
 
@@ -269,6 +284,7 @@ impl Message for ToGuard {
             b'r' => Self::Resize(unpack_size(body)?),
             b'm' => Self::Mark(String::from_utf8(body.to_vec()).ok()?),
             b'-' => Self::Withdraw { client: split::<1>(body)?.0[0] },
+            b'h' => Self::Hold { client: split::<1>(body)?.0[0] },
             _ => return None,
         })
     }
@@ -471,6 +487,7 @@ mod tests {
             ToGuard::Mark("here".into()),
             ToGuard::Exec(tagged(&bytes)),
             ToGuard::Withdraw { client: 7 },
+            ToGuard::Hold { client: 7 },
         ]);
         check(&[
             ToHost::Applied { client: 1, seq: 2 },

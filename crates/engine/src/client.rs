@@ -120,25 +120,27 @@ impl Client {
         said
     }
 
-    /// Nothing that was said has to be said again.
+    /// Nothing that was said has to be said again, and nothing more is.
     pub(crate) fn give_up(&mut self) {
         self.unconfirmed.clear();
         self.unconfirmed_bytes = 0;
+        self.holds = false;
     }
 
     /// Takes back what was typed and is not in the terminal yet. Gives how much of what is not confirmed was written all the
-    /// same; none if nobody says so until this time of the boot-time clock: then it may be typed later.
-    pub(crate) fn withdraw(&mut self, deadline: u64) -> Option<usize> {
+    /// same; none if nobody says so until this time of the boot-time clock: then it may be typed later. An error means that
+    /// the host is gone.
+    pub(crate) fn withdraw(&mut self, deadline: u64) -> io::Result<Option<usize>> {
         const WITHDRAWS_SINCE: u8 = 5;
         if self.version < WITHDRAWS_SINCE {
-            return None;
+            return Ok(None);
         }
         let withdrawn = |message: &ToClient| {
             let ToClient::Withdrawn { written } = message else { return None };
             usize::try_from(*written).ok()
         };
-        let said = self.say(&ToHostFromClient::Withdraw);
-        said.and_then(|()| self.hear_until(deadline, &mut { withdrawn })).ok().flatten()
+        self.say(&ToHostFromClient::Withdraw)?;
+        self.hear_until(deadline, &mut { withdrawn })
     }
 
     /// What the host said. An error means that the host is gone.

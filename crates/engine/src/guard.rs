@@ -5,6 +5,7 @@ mod again;
 mod birth;
 pub(crate) mod end;
 pub(crate) mod handover;
+mod keyboard;
 mod link;
 mod program;
 mod recorder;
@@ -214,7 +215,7 @@ impl Keeper {
                     self.recorder.add(Kind::Answer, &bytes);
                 }
                 Ask::Exec(tagged) => self.exec(tagged),
-                Ask::Withdrawn(0) => {}
+                Ask::Nothing | Ask::Withdrawn(0) => {}
                 Ask::Withdrawn(bytes) => {
                     // They are on record as typed, as whatever waits for the terminal.
                     let text =

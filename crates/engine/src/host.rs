@@ -152,11 +152,11 @@ impl Host {
             bell,
             held,
             generation,
+            clients: Clients::new(generation, spill.holder()),
             spill,
             follow,
             beside: (Publisher::new(generation), Scribing::new(truth, &dir)),
             dir,
-            clients: Clients::new(generation),
             flushing: Flushing::default(),
             deaf_until: None,
             course: Course::Serving,
@@ -326,6 +326,10 @@ impl Host {
         given.extend(self.held.rest());
         // One that cannot be started is tried again later.
         self.line.renew(handover::start_again(&handover, &given).ok());
+        // That one is gone may have been said to the guard that died.
+        if let Some(stale) = self.spill.holder().filter(|holder| !self.clients.is_held_by(*holder)) {
+            self.line.withdraw(stale);
+        }
     }
 
     /// A guard is alive that has no line to us. One that dies just now holds its lock for an instant longer; any other
@@ -341,7 +345,7 @@ impl Host {
     /// nobody is left but us.
     fn stand_aside(&mut self) -> bool {
         let evidence = self.evidence.file();
-        self.clients = Clients::new(self.generation);
+        self.clients = Clients::new(self.generation, None);
         lock::give_back(evidence, Holder::Host);
         loop {
             let _ = poll::readable(&[self.signals.as_fd()], Some(LOOK_MS));

@@ -137,10 +137,6 @@ fn start_guard(
     for (key, value) in own {
         request.env.insert(key.into(), value);
     }
-    if request.size.is_some() {
-        request.env.insert("TERM".into(), "xterm-256color".into());
-        request.env.insert("COLORTERM".into(), "truecolor".into());
-    }
     refresh::launched(dir, &home.session_path(id), &mut request.env);
     let parcel = spawn::parcel(&pack(launched, &request)?)?;
     let (answer, report) = spawn::pipe()?;
@@ -269,7 +265,18 @@ fn pack(launched: &Launched, request: &Request) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The caller's environment, as a request wants it.
+/// The caller's environment for a program, which names our terminal if it gets one.
+#[must_use]
+pub fn environment_on(terminal: bool) -> BTreeMap<OsString, OsString> {
+    let mut env = environment();
+    if terminal {
+        env.insert("TERM".into(), "xterm-256color".into());
+        env.insert("COLORTERM".into(), "truecolor".into());
+    }
+    env
+}
+
+/// The caller's environment.
 #[must_use]
 pub fn environment() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().filter(|(key, _)| !key.clone().into_vec().is_empty()).collect()

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::atomic::fence;
 
 use abide_core::evidence::Size;
+use abide_core::keys::unfinished::Unfinished;
 use abide_core::recording::unrecorded::Unrecorded;
 use abide_core::recording::{HEADER, Kind};
 use abide_core::wire::{ANSWERS, CLIENTS};
@@ -42,8 +43,12 @@ const ENTRIES: usize = 12;
 /// The size of the terminal where that is not on record, else 0; and how much output came before it had that size.
 const SIZE: usize = 13;
 const SIZED_AT: usize = 14;
+/// Who alone types, what of theirs stands unfinished in the terminal, and whether a paste of someone who is gone is to be ended.
+const HOLDER: usize = 16;
+const UNFINISHED: usize = 17;
+const ENDING: usize = 18;
 /// Clients of whom something was taken that is not in the terminal: each with the number of the first such thing.
-const OWED: usize = 16;
+const OWED: usize = 24;
 
 #[derive(Debug)]
 pub(crate) struct Spill {
@@ -210,6 +215,36 @@ impl Spill {
     pub(crate) fn owed(&self) -> Vec<(u64, u64)> {
         let used = slots().filter(|slot| self.get(*slot) != 0);
         used.map(|slot| (self.get(slot), self.get(slot + 1))).collect()
+    }
+
+    /// This client alone types from now on; with 0, none does.
+    pub(crate) fn hold(&self, client: u64) {
+        self.put(HOLDER, 0);
+        self.put(UNFINISHED, 0);
+        self.put(HOLDER, client);
+    }
+
+    /// Who alone types.
+    pub(crate) fn holder(&self) -> Option<u64> {
+        Some(self.get(HOLDER)).filter(|client| *client != 0)
+    }
+
+    /// How what the holder typed so far ends.
+    pub(crate) fn leave_unfinished(&self, unfinished: Unfinished) {
+        self.put(UNFINISHED, unfinished.to_word());
+    }
+
+    pub(crate) fn unfinished(&self) -> Unfinished {
+        Unfinished::from_word(self.get(UNFINISHED))
+    }
+
+    /// The paste of someone who is gone is to be ended, or is.
+    pub(crate) fn end_paste(&self, due: bool) {
+        self.put(ENDING, u64::from(due));
+    }
+
+    pub(crate) fn must_end_paste(&self) -> bool {
+        self.get(ENDING) == 1
     }
 
     /// So much output is recorded or kept, and so many entries are on record.

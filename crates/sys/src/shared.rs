@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 
 /// How many words stand before the bytes.
-pub const WORDS: usize = 16 + 512;
+pub const WORDS: usize = 24 + 512;
 const WORDS_SIZE: usize = WORDS * size_of::<u64>();
 
 /// A piece of memory that processes share.

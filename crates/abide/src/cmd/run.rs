@@ -212,7 +212,7 @@ fn show(front: &mut Front, sessions: &Sessions, session: &Session) -> Result<(),
 
 impl Args {
     fn request(self, front: &Front) -> Result<Request, Failure> {
-        let mut env = launch::environment();
+        let mut env = launch::environment_on(!self.no_tty);
         for entry in &self.env {
             let (key, value) = split(entry)?;
             env.insert(key, value);

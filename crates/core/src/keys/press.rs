@@ -1,6 +1,7 @@
 //! What a terminal would send for a key, a chord, a click or pasted text, by the modes that the program set: names -> bytes.
 //! Sends nothing that a terminal in these modes could not send.
 
+use super::unfinished::{BEGIN, END};
 use crate::screen::{InputModes, Mouse, MouseEncoding, Size};
 
 const ESC: char = '\u{1b}';
@@ -177,10 +178,6 @@ pub fn text(text: &str, modes: &InputModes) -> Vec<u8> {
     sent
 }
 
-/// The brackets around what is pasted.
-const BEGIN: &[u8] = b"\x1b[200~";
-const END: &[u8] = b"\x1b[201~";
-
 /// What pasted text is sent as: lines end as with the Enter key, and all of it is in brackets if the program asked for
 /// them, never so that it ends them itself.
 #[must_use]
@@ -201,18 +198,6 @@ pub fn paste(text: &[u8], modes: &InputModes) -> Vec<u8> {
         return inside;
     }
     [BEGIN, inside.as_slice(), END].concat()
-}
-
-/// What has to be sent where only so many bytes of something were: what ends the brackets of a paste that was broken off.
-#[must_use]
-pub fn closing(sent: &[u8], of: &[u8]) -> Vec<u8> {
-    let pasted = of.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
-    if pasted.is_none() || sent.is_empty() || sent.len() >= of.len() {
-        return Vec::new();
-    }
-    let begin = BEGIN.get(sent.len()..).unwrap_or_default();
-    let ended = sent.len().saturating_sub(of.len() - END.len());
-    [begin, &END[ended..]].concat()
 }
 
 /// What is held down, and what is left of the name.
@@ -588,18 +573,5 @@ mod tests {
         assert_eq!(paste(b"a\nb\r\nc", &modes()), b"a\rb\rc", "a new line is the Enter key");
         let bracketed = InputModes { bracketed_paste: true, ..modes() };
         assert_eq!(paste(b"x\x1b[20\x1b[201~1~y", &bracketed), b"\x1b[200~xy\x1b[201~");
-    }
-
-    #[test]
-    fn a_paste_that_is_broken_off_anywhere_still_ends() {
-        let whole = b"\x1b[200~text\x1b[201~";
-        assert_eq!(closing(b"", whole), b"", "nothing has begun");
-        for sent in 1..whole.len() {
-            let shown = [&whole[..sent], &closing(&whole[..sent], whole)].concat();
-            let text = sent.clamp(6, whole.len() - 6);
-            assert_eq!(shown, [&whole[..text], b"\x1b[201~"].concat(), "after {sent} bytes");
-        }
-        assert_eq!(closing(whole, whole), b"");
-        assert_eq!(closing(b"te", b"text"), b"", "there are no brackets");
     }
 }

@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure, admit};
+use abide_core::identity::{Identity, Liveness, Qualifier};
 use abide_core::keys::detach::{DetachKey, Typed, Watch};
 use abide_core::pane::Pane;
 use abide_core::screen::Screen;
@@ -182,12 +183,20 @@ fn await_host(mut client: Client, signals: &Signals, ended: &File) -> io::Result
 
 pub(super) fn unresponsive(truth: &Truth, session: &Session) -> Failure {
     let id = session.id.as_str();
-    let host = session.evidence.helpers.hosted.as_ref().map(|told| told.body.host);
-    let why = host
-        .map_or_else(String::new, |host| format!(" (pid {}: {})", host.pid, truth.is_alive(&host).says()));
-    Failure::new(Code::Unresponsive, format!("the host of session {id}{why} does not answer"))
+    let helpers = &session.evidence.helpers;
+    let host = helpers.hosted.as_ref().map(|told| told.body.host);
+    let guard = helpers.guarded.as_ref().map(|told| told.body.guard);
+    let stands_still = |one: &Identity| truth.is_alive(one) == Liveness::Alive(Some(Qualifier::Stopped));
+    // A host answers for its guard too.
+    let (who, one) = match guard.filter(stands_still) {
+        Some(guard) if !host.as_ref().is_some_and(stands_still) => ("guard", Some(guard)),
+        Some(_) | None => ("host", host),
+    };
+    let why =
+        one.map_or_else(String::new, |one| format!(" (pid {}: {})", one.pid, truth.is_alive(&one).says()));
+    Failure::new(Code::Unresponsive, format!("the {who} of session {id}{why} does not answer"))
         .hint(format!(
-            "the program goes on: `abide logs {id}` and `abide snapshot {id}` do without the host; once it is \
+            "the program goes on: `abide logs {id}` and `abide snapshot {id}` do without the {who}; once it is \
              continued or killed, try again"
         ))
         .about(id)

@@ -90,10 +90,8 @@ impl<'a> Driver<'a> {
     ) -> Result<T, Failure> {
         let deadline = clock::now().boot.saturating_add(ANSWER_MS);
         let mut wanted = |message: &ToClient| {
-            if let ToClient::Refused(refusal) = message {
-                return Some(Err(refusal.clone()));
-            }
-            answer(message).map(Ok)
+            let refusal = message.refusal().map(|refusal| Err(refusal.clone()));
+            refusal.or_else(|| answer(message).map(Ok))
         };
         let mut asked = ask(&mut self.client);
         loop {
@@ -180,16 +178,19 @@ impl<'a> Driver<'a> {
     /// Sends bytes as one piece, and returns when all of them are in the terminal.
     fn send(&mut self, position: u64, bytes: &[u8], patience_ms: u64) -> Result<Typed, Failure> {
         self.check_lines(bytes)?;
-        let pieces = bytes.len() > LONGEST / 2;
-        if pieces {
-            self.client.hold().map_err(|e| self.failed(&e))?;
-        }
+        // What cannot be said to a host that is gone is said to the next one.
+        let _ = self.client.hold();
+        let sent = self.send_all(position, bytes, patience_ms);
+        let _ = self.client.release();
+        sent
+    }
+
+    fn send_all(&mut self, position: u64, bytes: &[u8], patience_ms: u64) -> Result<Typed, Failure> {
         let mut rest = bytes;
         let mut deadline = clock::now().boot.saturating_add(patience_ms);
         while !rest.is_empty() || self.client.unconfirmed() > 0 {
             while !rest.is_empty() && self.client.unconfirmed() < ON_ITS_WAY {
                 let (now, later) = rest.split_at(rest.len().min(LONGEST / 2));
-                // What cannot be said to a host that is gone is said to the next one.
                 let _ = self.client.input(now);
                 rest = later;
             }
@@ -207,8 +208,16 @@ impl<'a> Driver<'a> {
             let ready = poll::wait(&interests, Some(left));
             if ready[0].read {
                 let before = self.client.unconfirmed();
-                if self.client.hear().is_err() {
-                    self.come_back(deadline).map_err(|failure| self.with_count(failure, bytes, rest))?;
+                match self.client.hear() {
+                    Ok(heard) => {
+                        let refused = heard.iter().find_map(ToClient::refusal);
+                        if let Some(refusal) = refused {
+                            return Err(self.with_count(self.refused(refusal.clone()), bytes, rest));
+                        }
+                    }
+                    Err(_) => {
+                        self.come_back(deadline).map_err(|failure| self.with_count(failure, bytes, rest))?;
+                    }
                 }
                 if self.client.unconfirmed() < before {
                     deadline = clock::now().boot.saturating_add(patience_ms);
@@ -221,31 +230,28 @@ impl<'a> Driver<'a> {
             }
             let _ = self.client.send_on();
         }
-        if pieces {
-            let _ = self.client.release();
-        }
         Ok(Typed { position, bytes: bytes.len() as u64 })
     }
 
     /// The program takes no more: what is not in its terminal by now is withdrawn. Says how much is, if that is not all.
     fn give_up(&mut self, bytes: &[u8], unsaid: usize) -> Option<Failure> {
         let deadline = clock::now().boot.saturating_add(ANSWER_MS);
-        let withdrawn = self.client.withdraw(deadline);
-        let sent = bytes.len() - unsaid - self.client.unconfirmed() + withdrawn.unwrap_or(0);
+        let mut withdrawn = self.client.withdraw(deadline);
+        // The next host can take it back, too.
+        while withdrawn.is_err() && self.come_back(deadline).is_ok() {
+            withdrawn = self.client.withdraw(deadline);
+        }
+        let withdrawn = withdrawn.ok().flatten();
+        let (sent, all) =
+            (bytes.len() - unsaid - self.client.unconfirmed() + withdrawn.unwrap_or(0), bytes.len());
         self.client.give_up();
         if withdrawn.is_none() {
-            return Some(self.unread(&format!(
-                "at least {sent} of {} bytes are in its terminal, and more may follow",
-                bytes.len()
-            )));
+            let failure = self.unresponsive();
+            let told = format!("at least {sent} of {all} bytes are in its terminal, and more may follow");
+            return Some(Failure { message: format!("{}; {told}", failure.message), ..failure });
         }
-        let closing = press::closing(&bytes[..sent], bytes);
-        if !closing.is_empty() {
-            // Nobody waits for it; without it, what others type later would be taken for pasted too.
-            let _ = self.client.input(&closing);
-        }
-        let told = format!("{sent} of {} bytes are in its terminal, and the rest was withdrawn", bytes.len());
-        (sent < bytes.len()).then(|| self.unread(&told))
+        let told = format!("{sent} of {all} bytes are in its terminal, and the rest was withdrawn");
+        (sent < all).then(|| self.unread(&told))
     }
 
     /// Nobody is left who could say more.

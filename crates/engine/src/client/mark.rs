@@ -4,13 +4,13 @@ use std::os::fd::AsFd;
 
 use abide_core::evidence::frame::Found;
 use abide_core::evidence::{Body, Marked};
-use abide_core::failure::{Code, Failure, admit};
+use abide_core::failure::{Failure, admit};
 use abide_core::instant::{At, Instant, Span};
 use abide_core::status::Column;
 use abide_core::wire::ToClient;
 use abide_sys::{clock, poll};
 
-use super::Client;
+use super::{Client, attach};
 use crate::Sessions;
 use crate::facts::{self, Wanted};
 use crate::recording::replay::Replay;
@@ -60,13 +60,7 @@ pub(crate) fn mark(truth: &Truth, home: &Home, session: &Session, name: &str) ->
     }
     // A host of before it could say so may have done it all the same.
     if !heard && set() == before {
-        return Err(Failure::new(
-            Code::NoAnswer,
-            format!("the host of session {id} did not set the mark in time"),
-        )
-        .hint(format!("`abide why {id}` shows whether it is served; then try again"))
-        .about(id.as_str())
-        .in_status(status));
+        return Err(attach::unresponsive(truth, session));
     }
     let span = Span { from: Some(At::Mark(name.to_owned())), to: None };
     let mut replay = Replay::open(truth, home, session, &span, false)?;

@@ -10,12 +10,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::How;
 use abide_core::guard::Respawn;
-use abide_core::wire::{ANSWERS, CLIENTS, LONGEST, Message, Tagged, ToGuard, ToHost};
+use abide_core::keys::unfinished::Unfinished;
+use abide_core::wire::{ANSWERS, CLIENTS, FINISHING, LONGEST, Message, Tagged, ToGuard, ToHost};
 use abide_sys::poll::{self, Interest};
 use abide_sys::spawn::{self, Image};
 use abide_sys::{clock, signal, sock};
 
 use super::handover::{self, Given, Handover, Named};
+use super::keyboard::Keyboard;
 use super::program::Program;
 use super::recorder::Recorder;
 use crate::host;
@@ -39,6 +41,7 @@ pub(super) struct Link {
     /// What a guard that died wrote last, and how much of it.
     begun: ((u64, u64), usize),
     answered: u64,
+    keyboard: Keyboard,
     /// Every host that we started and have not reaped, alive or not.
     hosts: Vec<u32>,
 }
@@ -52,7 +55,8 @@ struct Served {
 
 /// Input that waits for the terminal.
 struct Piece {
-    /// Whose it is, and its number; of an answer to the program's own query `ANSWERS`, and its position.
+    /// Whose it is, and its number; of an answer to the program's own query `ANSWERS`, and its position; of what finishes a
+    /// client's typing `FINISHING`, and the client.
     whose: (u64, u64),
     bytes: Vec<u8>,
     written: usize,
@@ -73,6 +77,7 @@ pub(super) enum Ask {
     Exec(Tagged),
     /// So many bytes that were taken are not typed.
     Withdrawn(usize),
+    Nothing,
 }
 
 impl Link {
@@ -89,6 +94,7 @@ impl Link {
             owed: Vec::new(),
             begun: ((0, 0), 0),
             answered: 0,
+            keyboard: Keyboard::default(),
             hosts: Vec::new(),
         })
     }
@@ -111,11 +117,12 @@ impl Link {
             next: None,
             respawn: Respawn::default(),
             generation: handover.generation,
-            pending: pending.collect(),
+            pending: if died { last_words(spill).into_iter().collect() } else { pending.collect() },
             taken: handover.taken.clone(),
             owed: if died { owed.collect() } else { handover.owed.clone() },
             begun: spill.last_typed(),
             answered: handover.answered,
+            keyboard: Keyboard::resume(spill),
             hosts: handover.hosts.clone(),
         })
     }
@@ -306,16 +313,30 @@ impl Link {
                 is_new.then_some(Ask::Exec(tagged))
             }
             ToGuard::Withdraw { client } => Some(Ask::Withdrawn(self.withdraw(client, spill))),
+            ToGuard::Hold { client } => {
+                self.keyboard.hold(client, spill);
+                Some(Ask::Nothing)
+            }
         }
     }
 
-    /// Takes back what a client typed and is not in the terminal yet: so many bytes.
+    /// Takes back what a client typed and is not in the terminal yet, so many bytes; but what is begun there is finished.
     fn withdraw(&mut self, client: u64, spill: &Spill) -> usize {
         let theirs = |piece: &Piece| piece.whose.0 == client;
         let parts = self.pending.iter().filter(|piece| theirs(piece));
         let (written, all) =
             parts.fold((0, 0), |sum, piece| (sum.0 + piece.written, sum.1 + piece.bytes.len()));
+        let first = self.pending.iter().position(theirs);
+        let rest = first.map_or(&[][..], |at| &self.pending[at].bytes[self.pending[at].written..]);
+        let (more, finish) = self.keyboard.leave(client, rest, spill);
+        let written = written + more;
         self.pending.retain(|piece| !theirs(piece));
+        if !finish.is_empty() {
+            // Where theirs was; nobody's in the middle.
+            let begun = self.pending.front().is_some_and(|piece| piece.written > 0);
+            let finish = Piece { whose: (FINISHING, client), bytes: finish, written: 0 };
+            self.pending.insert(first.unwrap_or(usize::from(begun)), finish);
+        }
         self.owed.retain(|(owed, _)| *owed != client);
         spill.settle(client);
         self.tell(ToHost::Withdrawn { client, written: written as u64 });
@@ -400,6 +421,10 @@ impl Link {
                     Err(_) => piece.written = piece.bytes.len(),
                 }
                 spill.typed(piece.whose, piece.written);
+                if let Ok(written) = &taken {
+                    let typed = &piece.bytes[piece.written - written..piece.written];
+                    self.keyboard.typed(piece.whose.0, typed, spill);
+                }
                 match taken {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                     Ok(_) | Err(_) => continue,
@@ -408,6 +433,10 @@ impl Link {
             let whose = self.pending.pop_front().map(|piece| piece.whose);
             self.tell(match whose {
                 Some((ANSWERS, position)) => ToHost::Answered { position },
+                Some((FINISHING, _)) => {
+                    spill.end_paste(false);
+                    continue;
+                }
                 Some((client, seq)) => {
                     self.written(client, seq, spill);
                     ToHost::Applied { client, seq }
@@ -416,6 +445,14 @@ impl Link {
             });
         }
     }
+}
+
+/// What ends the paste of someone who was gone when the guard died, as far as that had not written it.
+fn last_words(spill: &Spill) -> Option<Piece> {
+    let (_, bytes) = Unfinished::PASTING.finish(&[]);
+    let ((typist, client), written) = spill.last_typed();
+    let written = if typist == FINISHING { written.min(bytes.len()) } else { 0 };
+    spill.must_end_paste().then_some(Piece { whose: (FINISHING, client), bytes, written })
 }
 
 impl Served {

@@ -28,18 +28,36 @@ const DEFERRED: usize = 2 * LONGEST;
 const A_TURN: usize = 1 << 20;
 /// One that holds the keyboard and types nothing for so long holds it no more.
 const HOLD_MS: u64 = 1_000;
+/// One that held it when the host before went has so long to come back; then what it typed is withdrawn.
+const COME_BACK_MS: u64 = 2_000;
 
 pub(super) struct Clients {
     generation: u32,
     all: Vec<Client>,
     next: usize,
     driver: Option<usize>,
-    /// Who alone types for now, and until when at most.
-    holder: Option<(usize, u64)>,
+    holder: Option<Hold>,
+    /// Who did not come back in time: what is left of theirs is not taken any more.
+    late: Vec<u64>,
     /// Whose `exec` is typed and has not begun to run, and until when at most others wait for that.
     awaited: Option<(usize, u64)>,
     /// The size of the program's terminal, as far as it was told.
     size: Option<Size>,
+}
+
+/// Who alone types for now, by its own number, and until when at most.
+#[derive(Clone, Copy)]
+struct Hold {
+    client: u64,
+    until: u64,
+    /// It held the keyboard of the host before, and has yet to come back.
+    absent: bool,
+}
+
+impl Hold {
+    const fn by(client: u64, now: u64) -> Self {
+        Self { client, until: now.saturating_add(HOLD_MS), absent: false }
+    }
 }
 
 /// What a client says is said to this.
@@ -47,6 +65,7 @@ struct Turn<'a> {
     generation: u32,
     driver: &'a mut Option<usize>,
     wishes: &'a mut Vec<Wish>,
+    late: &'a [u64],
 }
 
 /// What a client typed, in its order.
@@ -95,8 +114,22 @@ struct Attached {
 }
 
 impl Clients {
-    pub(super) const fn new(generation: u32) -> Self {
-        Self { generation, all: Vec::new(), next: 0, driver: None, holder: None, awaited: None, size: None }
+    /// With whoever held the keyboard of the host before.
+    pub(super) fn new(generation: u32, holder: Option<u64>) -> Self {
+        Self {
+            generation,
+            all: Vec::new(),
+            next: 0,
+            driver: None,
+            holder: holder.map(|client| Hold { client, until: 0, absent: true }),
+            late: Vec::new(),
+            awaited: None,
+            size: None,
+        }
+    }
+
+    pub(super) fn is_held_by(&self, client: u64) -> bool {
+        self.holder.is_some_and(|holder| holder.client == client)
     }
 
     pub(super) fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
@@ -111,8 +144,8 @@ impl Clients {
     /// When to pass on what waits for one who holds the keyboard and is silent.
     pub(super) fn wake_at(&self) -> Option<u64> {
         let waits = self.all.iter().any(|client| !client.typing.is_empty());
-        let until = |who: Option<(usize, u64)>| who.filter(|_| waits).map(|(_, until)| until);
-        until(self.holder).max(until(self.awaited))
+        let held = self.holder.filter(|holder| waits || holder.absent).map(|holder| holder.until);
+        held.max(self.awaited.filter(|_| waits).map(|(_, until)| until))
     }
 
     /// Lets in who waits.
@@ -157,8 +190,8 @@ impl Clients {
                 client.push();
             }
             if ready.read {
-                let driver = &mut self.driver;
-                client.pull(&mut Turn { generation: self.generation, driver, wishes: &mut wishes });
+                let (driver, wishes) = (&mut self.driver, &mut wishes);
+                client.pull(&mut Turn { generation: self.generation, driver, wishes, late: &self.late });
             }
             if let Some(attached) = client.attached.as_ref().filter(|attached| attached.behind)
                 && client.outbox.is_empty()
@@ -166,17 +199,16 @@ impl Clients {
                 wishes.push(Wish::Paint { client: client.number, history: !attached.role.again });
             }
         }
-        let holds = |client: &&Client| self.holder.is_some_and(|(number, _)| number == client.number);
-        if congested || self.all.iter().find(holds).is_some_and(|client| line.owes(client.id)) {
+        self.see_off(&mut wishes, now);
+        if let Some(holder) = self.holder.as_mut().filter(|holder| !holder.absent)
+            && (congested || line.owes(holder.client))
+        {
             // Whoever holds the keyboard cannot type on.
-            self.holder = self.holder.map(|(number, _)| (number, now.saturating_add(HOLD_MS)));
+            holder.until = now.saturating_add(HOLD_MS);
         }
         if !congested {
             self.pass_on(&mut wishes, now);
         }
-        let left = self.all.iter().filter(|client| client.gone && client.takes_along);
-        wishes.extend(left.map(|client| Wish::Left { client: client.id }));
-        self.all.retain(|client| !client.gone);
         self.driver = self.driver.filter(|driver| self.all.iter().any(|client| client.number == *driver));
         if self.driver != before {
             let (driver, size) = (self.driver, self.size);
@@ -186,36 +218,64 @@ impl Clients {
         wishes
     }
 
+    /// Lets go of who is gone, with what they typed and is not in the terminal, before anyone else types.
+    fn see_off(&mut self, wishes: &mut Vec<Wish>, now: u64) {
+        if let Some(holder) = self.holder.as_mut().filter(|holder| holder.absent) {
+            holder.absent = !self.all.iter().any(|client| client.id == holder.client);
+            holder.until = match (holder.absent, holder.until) {
+                (true, 0) => now.saturating_add(COME_BACK_MS),
+                (true, until) => until,
+                (false, _) => now.saturating_add(HOLD_MS),
+            };
+        }
+        if let Some(holder) = self.holder.take_if(|holder| holder.absent && holder.until <= now) {
+            self.late.push(holder.client);
+            wishes.push(Wish::Left { client: holder.client, held: true });
+        }
+        for client in self.all.iter().filter(|client| client.gone && client.takes_along) {
+            let held = self.holder.take_if(|holder| holder.client == client.id).is_some();
+            wishes.push(Wish::Left { client: client.id, held });
+        }
+        self.all.retain(|client| !client.gone);
+    }
+
     /// Passes on what was typed, each client's in its order, and nobody's in between what another holds together.
     fn pass_on(&mut self, wishes: &mut Vec<Wish>, now: u64) {
         let there = |number: usize| self.all.iter().any(|client| client.number == number && !client.gone);
-        self.holder = self.holder.filter(|(number, until)| *until > now && there(*number));
+        self.holder = self.holder.filter(|holder| holder.until > now);
         self.awaited = self.awaited.filter(|(number, until)| *until > now && there(*number));
         let mut room = A_TURN;
         let mut again = true;
         while std::mem::take(&mut again) {
             for client in &mut self.all {
-                let number = client.number;
-                let others = |who: Option<(usize, u64)>| who.is_some_and(|(who, _)| who != number);
+                let (number, id) = (client.number, client.id);
+                let held = |by: Option<Hold>| by.is_some_and(|holder| holder.client != id);
+                let awaited = |by: Option<(usize, u64)>| by.is_some_and(|(who, _)| who != number);
                 while let Some(next) =
-                    client.typing.front().filter(|_| !others(self.holder) && !others(self.awaited))
+                    client.typing.front().filter(|_| !held(self.holder) && !awaited(self.awaited))
                 {
                     if room == 0 {
                         return;
                     }
                     match next {
-                        Typing::Hold => self.holder = Some((number, now.saturating_add(HOLD_MS))),
-                        // Who waited for it may have come earlier.
-                        Typing::Release => again = self.holder.take().is_some(),
+                        Typing::Hold => {
+                            self.holder = Some(Hold::by(id, now));
+                            wishes.push(Wish::Hold { client: id });
+                        }
+                        Typing::Release => {
+                            // Who waited for it may have come earlier.
+                            again |= self.holder.take().is_some();
+                            wishes.push(Wish::Hold { client: 0 });
+                        }
                         Typing::Input { .. } | Typing::Exec { .. } => {
-                            self.holder =
-                                self.holder.map(|(number, _)| (number, now.saturating_add(HOLD_MS)));
+                            self.holder = self.holder.map(|holder| Hold::by(holder.client, now));
                         }
                     }
                     let length = next.bytes();
                     client.typed_bytes -= length;
                     room = room.saturating_sub(length);
-                    let turn = &mut Turn { generation: self.generation, driver: &mut self.driver, wishes };
+                    let (generation, driver, late) = (self.generation, &mut self.driver, &self.late[..]);
+                    let turn = &mut Turn { generation, driver, wishes, late };
                     match client.typing.pop_front() {
                         Some(Typing::Input { seq, bytes }) => client.type_in(seq, bytes, turn),
                         Some(Typing::Exec { seen, tagged }) => {
@@ -362,6 +422,12 @@ impl Client {
     fn heed(&mut self, message: ToHostFromClient, turn: &mut Turn<'_>) {
         let read_only = self.attached.as_ref().is_some_and(|attached| attached.role.read_only);
         match message {
+            ToHostFromClient::Hello { client, .. } if turn.late.contains(&client) => {
+                let message = "the host was replaced, and this client was not there for too long: the rest of what it typed was withdrawn";
+                let refusal = Failure::new(Code::TimedOut, message).hint("type what is missing once more");
+                self.send(&ToClient::Refused(refusal));
+                self.gone = true;
+            }
             ToHostFromClient::Hello { client, .. } => {
                 self.id = client;
                 self.send(&ToClient::Welcome { version: VERSION, generation: turn.generation });

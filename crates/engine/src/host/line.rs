@@ -35,6 +35,8 @@ pub(super) struct Line {
 struct Said {
     /// Whose it is, and its number; none for what needs no confirming.
     whose: Option<(u64, u64)>,
+    /// Who alone types: known before anything of theirs is.
+    holds: bool,
     packet: Vec<u8>,
 }
 
@@ -106,8 +108,8 @@ impl Line {
         }
         self.guard = guard;
         let others = std::mem::take(&mut self.unsent).into_iter().filter(|said| said.whose.is_none());
-        let others: Vec<Said> = others.collect();
-        self.unsent = self.kept.iter().cloned().chain(others).collect();
+        let (held, others): (Vec<Said>, Vec<Said>) = others.partition(|said| said.holds);
+        self.unsent = held.into_iter().chain(self.kept.iter().cloned()).chain(others).collect();
     }
 
     /// A guard is alive that has no line to us. True once it was found so often, with pauses in between, that it is not
@@ -134,9 +136,10 @@ impl Line {
             ToGuard::Input { client, seq, .. } => Some((*client, *seq)),
             ToGuard::Exec(tagged) => Some((tagged.client, tagged.seq)),
             ToGuard::Answer { position, .. } => Some((ANSWERS, *position)),
-            ToGuard::Resize(_) | ToGuard::Mark(_) | ToGuard::Withdraw { .. } => None,
+            ToGuard::Resize(_) | ToGuard::Mark(_) | ToGuard::Withdraw { .. } | ToGuard::Hold { .. } => None,
         };
-        let said = Said { whose, packet: word.to_packet() };
+        let holds = matches!(word, ToGuard::Hold { .. });
+        let said = Said { whose, holds, packet: word.to_packet() };
         let known = match whose {
             // A client that came back says again what is kept here already.
             Some((client, _)) if client != ANSWERS => self.kept.iter().any(|kept| kept.whose == whose),

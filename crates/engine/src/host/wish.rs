@@ -21,8 +21,13 @@ pub(super) enum Wish {
     Withdraw {
         client: u64,
     },
-    /// It typed, was not attached, and is gone.
+    /// It typed, was not attached, and is gone; whether it alone typed, and so may have left something unfinished.
     Left {
+        client: u64,
+        held: bool,
+    },
+    /// This client alone types from now on; with 0, none does.
+    Hold {
         client: u64,
     },
     /// Type this under its tag for this connection, if it may.
@@ -56,8 +61,9 @@ impl Host {
             Wish::Mark(text) => self.line.tell(&ToGuard::Mark(text)),
             Wish::Withdraw { client } => self.line.withdraw(client),
             // Whoever leaves before all of it is in the terminal was ended in the middle.
-            Wish::Left { client } if self.line.owes(client) => self.line.withdraw(client),
+            Wish::Left { client, held } if held || self.line.owes(client) => self.line.withdraw(client),
             Wish::Left { .. } => {}
+            Wish::Hold { client } => self.line.tell(&ToGuard::Hold { client }),
             Wish::Exec { client, seen, tagged } => self.exec(client, seen, tagged),
             Wish::Paint { client, history } => {
                 self.catch_up();

@@ -128,7 +128,7 @@ fn request(front: &Front, found: &Resumable) -> Result<Request, Failure> {
     labels.extend(found.from.as_ref().map(|id| ("resumes".to_owned(), id.to_string())));
     Ok(Request {
         argv: found.argv.iter().map(OsString::from).collect(),
-        env: launch::environment(),
+        env: launch::environment_on(found.had_terminal),
         cwd: found.cwd.clone(),
         name: None,
         labels,

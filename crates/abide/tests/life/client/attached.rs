@@ -203,7 +203,9 @@ fn a_session_is_not_shown_inside_itself_but_another_one_is() {
     let mut attached = attach(&world, &life, &[]);
     attached.until("ready");
     let nested = format!("script -qec '{binary} attach --json '{}'' /dev/null", life.id);
-    for inside in [format!("{binary} attach --json {}", life.id), nested] {
+    // One in between that is shown here would show this one without end.
+    let between = format!("{binary} run -- {binary} attach --json {}", life.id);
+    for inside in [format!("{binary} attach --json {}", life.id), nested, between] {
         attached.type_in(format!("{inside}; echo code $?.\r").as_bytes());
         attached.until("\"code\":\"inside_itself\"");
         let rest = attached.until(".\r\n");

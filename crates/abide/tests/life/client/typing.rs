@@ -6,6 +6,8 @@ use rustix::process::Signal;
 
 use crate::common::{Gate, Life, World, agent};
 
+const READY: &str = "echo ready";
+
 // TRUTH 57
 #[test]
 fn every_key_is_applied_once_while_hosts_are_killed() {
@@ -58,17 +60,17 @@ fn check_typing_while_killed(who: &[&str]) {
     assert_eq!(attached.reap(), Ending::Exited(0));
 }
 
-/// A program that takes no keys before the gate is opened, and then keeps them in a file.
-fn deaf<'a>(world: &'a World, file: &str) -> (Life<'a>, Gate) {
+/// A program that begins like this, takes no keys before the gate is opened, and then keeps them in a file.
+pub(super) fn deaf<'a>(world: &'a World, file: &str, begin: &str) -> (Life<'a>, Gate) {
     let gate = Gate::new(&world.beside("gate"));
-    let script = "stty raw -echo; echo ready; read go < \"$0\"; exec \"$1\" \"$2\"";
+    let script = format!("stty raw -echo; {begin}; read go < \"$0\"; exec \"$1\" \"$2\"");
     let keep = format!("keep-keys {file}");
-    let id = world.launch(&[], &["sh", "-c", script, &world.beside("gate"), &agent(), &keep]);
+    let id = world.launch(&[], &["sh", "-c", &script, &world.beside("gate"), &agent(), &keep]);
     (world.observe(id), gate)
 }
 
 /// More than a terminal takes that nobody reads from.
-fn many_keys(count: usize) -> String {
+pub(super) fn many_keys(count: usize) -> String {
     let keys: String = (0..count / 7).map(|key| format!("{key:06} ")).collect();
     keys + "."
 }
@@ -77,7 +79,7 @@ fn many_keys(count: usize) -> String {
 fn keys_that_wait_for_the_program_outlive_an_upgrade_and_the_host() {
     let world = World::new();
     let file = world.beside("keys");
-    let (life, gate) = deaf(&world, &file);
+    let (life, gate) = deaf(&world, &file, READY);
     let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
     attached.until("ready");
     // More than the terminal and the sockets hold: a dead host must be noticed nevertheless.
@@ -97,7 +99,7 @@ fn keys_that_wait_for_the_program_outlive_an_upgrade_and_the_host() {
 fn what_is_not_in_the_terminal_when_a_client_gives_up_or_is_killed_never_gets_there() {
     let world = World::new();
     let file = world.beside("keys");
-    let (life, gate) = deaf(&world, &file);
+    let (life, gate) = deaf(&world, &file, READY);
     life.until_shown("ready");
     let typed = many_keys(200_000).replace('.', "");
     let keys = world.home.around().file("typed", &typed);
@@ -135,7 +137,7 @@ fn what_is_not_in_the_terminal_when_a_client_gives_up_or_is_killed_never_gets_th
 fn what_waits_for_the_terminal_is_typed_though_host_and_guard_die_before_its_client_is_heard_again() {
     let world = World::new();
     let file = world.beside("keys");
-    let (life, gate) = deaf(&world, &file);
+    let (life, gate) = deaf(&world, &file, READY);
     life.until_shown("ready");
     let typed = many_keys(200_000);
     let keys = world.home.around().file("typed", &typed);
@@ -159,7 +161,7 @@ fn what_waits_for_the_terminal_is_typed_though_host_and_guard_die_before_its_cli
 fn nobody_types_in_between_what_another_types_though_the_program_takes_its_time() {
     let world = World::new();
     let file = world.beside("keys");
-    let (life, gate) = deaf(&world, &file);
+    let (life, gate) = deaf(&world, &file, READY);
     life.until_shown("ready");
     let typed = many_keys(200_000).replace('.', "");
     let keys = world.home.around().file("typed", &typed);
@@ -183,7 +185,7 @@ fn nobody_types_in_between_what_another_types_though_the_program_takes_its_time(
 #[test]
 fn a_program_that_takes_no_keys_keeps_nobody_from_detaching() {
     let world = World::new();
-    let (life, _gate) = deaf(&world, &world.beside("keys"));
+    let (life, _gate) = deaf(&world, &world.beside("keys"), READY);
     let mut attached = Terminal::start(&world.abide.command(&["attach", &life.id]));
     attached.until("ready");
     // More than guard, host and the sockets between them hold.

@@ -48,6 +48,13 @@ fn a_program_sees_what_it_was_given_and_only_the_names_of_that_are_on_record() {
     assert_eq!(ran.code(), Some(0), "{ran:?}");
     let id = world.inspect("@last")["id"].as_str().expect("an ID").to_owned();
     assert_eq!(world.shown(&id), "xterm-256color truecolor\r\n");
+    let named = ["--env", "TERM=vt100", "--env", "COLORTERM=", "--", "sh", "-c", "echo $TERM,$COLORTERM"];
+    let own = world.abide.run(&[&["run", "--wait"], &named[..]].concat());
+    assert_eq!(
+        (own.code(), world.shown("@last").as_str()),
+        (Some(0), "vt100,\r\n"),
+        "who names one means it"
+    );
     let evidence = fs::read_to_string(world.dir(&id).join("evidence")).expect("there is evidence");
     assert!(evidence.contains("GIVEN") && !evidence.contains("a secret"), "{evidence}");
     for none in ["GIVEN", "=x", ""] {

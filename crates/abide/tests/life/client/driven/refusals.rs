@@ -158,8 +158,41 @@ fn a_host_that_stands_still_is_called_unresponsive_with_the_way_on() {
                killed, try again",
         status: Some("running"),
     };
-    check(&world, (&life.id, &["type", "ID", "x"]), &golden);
+    for command in [&["type", "ID", "x"][..], &["mark", "ID", "here"]] {
+        check(&world, (&life.id, command), &golden);
+    }
     host.signal(Signal::CONT);
+}
+
+#[test]
+fn a_guard_that_stands_still_is_named_and_not_the_program_or_the_host() {
+    let world = World::new();
+    let life = shell(&world);
+    life.helper("host", None);
+    let guard = life.helper("guard", None);
+    guard.signal(Signal::STOP);
+    until("it stands still", || life.inspect()["processes"]["guard"]["qualifier"] == "stopped");
+    let commands: [(&[&str], &str); 3] = [
+        (
+            &["type", "ID", "x", "--timeout", "200ms"],
+            "the guard of session ID (pid PID: is alive, stopped) does not answer; at least 0 of 1 bytes are in its \
+             terminal, and more may follow",
+        ),
+        (&["mark", "ID", "here"], "the guard of session ID (pid PID: is alive, stopped) does not answer"),
+        (&["resize", "ID", "90x30"], "the guard of session ID (pid PID: is alive, stopped) does not answer"),
+    ];
+    for (command, message) in commands {
+        let golden = Golden {
+            exit: 8,
+            code: "unresponsive",
+            message,
+            hint: "the program goes on: `abide logs ID` and `abide snapshot ID` do without the guard; once it is continued \
+                   or killed, try again",
+            status: Some("running"),
+        };
+        check(&world, (&life.id, command), &golden);
+    }
+    guard.signal(Signal::CONT);
 }
 
 #[test]
