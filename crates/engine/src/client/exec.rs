@@ -331,8 +331,10 @@ impl Driver<'_> {
         by_key: bool,
         (at, prompt): (&AtPrompt, &str),
     ) -> Result<Option<&'static str>, Failure> {
-        if at.who.is_some_and(|who| self.truth().is_alive(&who).is_dead()) {
-            return Ok(Some("its shell has ended, and did not say how the line did"));
+        if let Some(who) = at.who.filter(|who| self.truth().is_alive(who).is_dead()) {
+            // The end of the session itself is on record soon, and says more.
+            let is_program = program_of(&self.session().evidence).is_some_and(|one| one.pid == who.pid);
+            return Ok((!is_program).then_some("its shell has ended, and did not say how the line did"));
         }
         let Some(found) = self.at_prompt(at.pid) else { return Ok(None) };
         if found.is_another_than(at) {
