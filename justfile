@@ -22,6 +22,10 @@ fix:
 fuzz TARGET SECONDS="60":
     cargo +nightly fuzz run {{ TARGET }} -- -max_total_time={{ SECONDS }}
 
+# The guard's mind in a world of dice: so many lives, or one seed again
+sim LIVES="200000" SEED="":
+    ABIDE_SIM_LIVES={{ LIVES }} ABIDE_SIM_SEED={{ SEED }} cargo test --release -p abide-core --test simulation
+
 # Our screen against tmux and alacritty, cell by cell, for real programs and the corpus (screens/README.md)
 screens *WHAT:
     which tmux vim less htop nano man git mc dialog emacs vttest tput unshare >/dev/null || apt-get install -y tmux vim less \
