@@ -22,6 +22,10 @@ fix:
 fuzz TARGET SECONDS="60":
     cargo +nightly fuzz run {{ TARGET }} -- -max_total_time={{ SECONDS }}
 
+# The tests of every row of docs/truth.md, and which rows hold
+truth:
+    cargo run -q -p abide-testkit --bin truth
+
 # The guard's mind in a world of dice: so many lives, or one seed again
 sim LIVES="200000" SEED="":
     ABIDE_SIM_LIVES={{ LIVES }} ABIDE_SIM_SEED={{ SEED }} cargo test --release -p abide-core --test simulation

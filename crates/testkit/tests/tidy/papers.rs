@@ -11,6 +11,7 @@ const ARCHITECTURE_LINES: usize = 250;
 const MAPPED: [&str; 4] = ["core", "sys", "engine", "picture"];
 /// What others promise, and which test asks it of us.
 const RIVALS: &str = "docs/rivals.md";
+const TRUTH: &str = "docs/truth.md";
 /// Folders of the machines that people work on. Written so that this file does not contain them.
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
@@ -126,13 +127,16 @@ fn named_tests(text: &str) -> Vec<(usize, &str)> {
 fn every_test_that_is_named_for_a_behaviour_exists() {
     let paths = files(&["crates"]).into_iter().filter(|path| path.ends_with(".rs"));
     let sources: Vec<String> = paths.filter_map(|path| paper(&path)).collect();
-    let text = paper(RIVALS).expect(RIVALS);
-    let named = named_tests(&text);
-    assert!(!named.is_empty(), "{RIVALS} has no table with tests");
     let is_test = |name: &str| sources.iter().any(|source| source.contains(&format!("#[test]\nfn {name}()")));
-    let missing = named.into_iter().filter(|(_, name)| !is_test(name));
-    let missing: Vec<Offender> =
-        missing.map(|(line, name)| Offender::at(RIVALS, line, &format!("there is no test {name}"))).collect();
+    let mut missing = Vec::new();
+    for paper_of_tests in [RIVALS, TRUTH] {
+        let text = paper(paper_of_tests).expect(paper_of_tests);
+        let named = named_tests(&text);
+        assert!(!named.is_empty(), "{paper_of_tests} has no table with tests");
+        let unknown = named.into_iter().filter(|(_, name)| !is_test(name));
+        let offender = |(line, name)| Offender::at(paper_of_tests, line, &format!("there is no test {name}"));
+        missing.extend(unknown.map(offender));
+    }
     expect_none(&missing, "name the test that asks it now");
 }
 
