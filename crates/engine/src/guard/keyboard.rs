@@ -34,16 +34,18 @@ impl Keyboard {
         }
     }
 
-    /// This client types no more, and this of its is not typed: what has to be all the same, so that nothing stays unfinished,
-    /// and how much of it is what was to follow.
-    pub(super) fn leave(&mut self, client: u64, rest: &[u8], spill: &Spill) -> (usize, Vec<u8>) {
+    /// This client types no more, and this of its is not typed: but for so many bytes, which finish what is begun. Whether the
+    /// end of a paste has to follow.
+    pub(super) fn leave(&mut self, client: u64, rest: &[u8], spill: &Spill) -> (usize, bool) {
         if self.holder != Some(client) {
-            return (0, Vec::new());
+            return (0, false);
         }
-        let (length, finish) = self.unfinished.finish(rest);
-        // Before the holder is forgotten: whoever follows us ends it.
-        spill.end_paste(finish.len() > length);
+        let (more, ends) = self.unfinished.finish(rest);
+        if ends {
+            // Before the holder is forgotten: whoever follows us ends it.
+            spill.end_paste(true);
+        }
         self.hold(0, spill);
-        (length, finish)
+        (more, ends)
     }
 }

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::How;
 use abide_core::guard::Respawn;
-use abide_core::keys::unfinished::Unfinished;
+use abide_core::keys::unfinished::END;
 use abide_core::wire::{ANSWERS, CLIENTS, FINISHING, LONGEST, Message, Tagged, ToGuard, ToHost};
 use abide_sys::poll::{self, Interest};
 use abide_sys::spawn::{self, Image};
@@ -53,10 +53,13 @@ struct Served {
     process: Option<OwnedFd>,
 }
 
+/// Of what finishes a client's typing: the end of a paste.
+const PASTE: u64 = 1;
+
 /// Input that waits for the terminal.
 struct Piece {
     /// Whose it is, and its number; of an answer to the program's own query `ANSWERS`, and its position; of what finishes a
-    /// client's typing `FINISHING`, and the client.
+    /// client's typing `FINISHING`, and whether it is a `PASTE`.
     whose: (u64, u64),
     bytes: Vec<u8>,
     written: usize,
@@ -328,14 +331,16 @@ impl Link {
             parts.fold((0, 0), |sum, piece| (sum.0 + piece.written, sum.1 + piece.bytes.len()));
         let first = self.pending.iter().position(theirs);
         let rest = first.map_or(&[][..], |at| &self.pending[at].bytes[self.pending[at].written..]);
-        let (more, finish) = self.keyboard.leave(client, rest, spill);
-        let written = written + more;
+        let (more, ends) = self.keyboard.leave(client, rest, spill);
+        let (written, more) = (written + more, rest[..more].to_vec());
         self.pending.retain(|piece| !theirs(piece));
-        if !finish.is_empty() {
-            // Where theirs was; nobody's in the middle.
-            let begun = self.pending.front().is_some_and(|piece| piece.written > 0);
-            let finish = Piece { whose: (FINISHING, client), bytes: finish, written: 0 };
-            self.pending.insert(first.unwrap_or(usize::from(begun)), finish);
+        // Where theirs was, and in the middle of nobody's.
+        let at =
+            first.unwrap_or_else(|| usize::from(self.pending.front().is_some_and(|one| one.written > 0)));
+        for (what, bytes) in [(PASTE, if ends { END.to_vec() } else { Vec::new() }), (0, more)] {
+            if !bytes.is_empty() {
+                self.pending.insert(at, Piece { whose: (FINISHING, what), bytes, written: 0 });
+            }
         }
         self.owed.retain(|(owed, _)| *owed != client);
         spill.settle(client);
@@ -433,8 +438,10 @@ impl Link {
             let whose = self.pending.pop_front().map(|piece| piece.whose);
             self.tell(match whose {
                 Some((ANSWERS, position)) => ToHost::Answered { position },
-                Some((FINISHING, _)) => {
-                    spill.end_paste(false);
+                Some((FINISHING, what)) => {
+                    if what == PASTE {
+                        spill.end_paste(false);
+                    }
                     continue;
                 }
                 Some((client, seq)) => {
@@ -449,10 +456,9 @@ impl Link {
 
 /// What ends the paste of someone who was gone when the guard died, as far as that had not written it.
 fn last_words(spill: &Spill) -> Option<Piece> {
-    let (_, bytes) = Unfinished::PASTING.finish(&[]);
-    let ((typist, client), written) = spill.last_typed();
-    let written = if typist == FINISHING { written.min(bytes.len()) } else { 0 };
-    spill.must_end_paste().then_some(Piece { whose: (FINISHING, client), bytes, written })
+    let (whose, written) = spill.last_typed();
+    let written = if whose == (FINISHING, PASTE) { written.min(END.len()) } else { 0 };
+    spill.must_end_paste().then(|| Piece { whose: (FINISHING, PASTE), bytes: END.to_vec(), written })
 }
 
 impl Served {
