@@ -31,6 +31,7 @@ mod title;
 mod view;
 mod watch;
 
+pub(crate) use self::cluster::width as columns;
 pub use self::grid::cell::{Attrs, Color, Link, Style, Underline};
 pub use self::modes::{InputModes, Mouse, MouseEncoding};
 pub use self::notice::{Notice, Progress, ShellMark, Told};

@@ -68,9 +68,7 @@ impl Redacted {
         self.passage = Passage::default();
         // What is not whole comes with its rest.
         let _ = self.passage.pass(&step.screen.unfinished());
-        let row = usize::from(step.screen.live().cursor().row) + 1;
-        let (above, before) = redact::before_cursor(step.screen);
-        self.redactor.go_on(row, above, &before);
+        self.redactor.go_on(step.screen);
         let masked = redact::screen(step.screen);
         let screen = self.screen.insert(masked.as_ref().unwrap_or(step.screen).at_rest());
         self.made.take(&Step { at: step.at, screen, until: step.until, what }, out)
@@ -108,6 +106,9 @@ impl Redacted {
             | Kind::Cut
             | Kind::Shed
             | Kind::Screen => {
+                if let Some(size) = parse_resize(payload).filter(|_| kind == Kind::Resize) {
+                    self.redactor.resize(size);
+                }
                 let bytes = HeldWhat::Bytes { kind, number, time, position, payload: payload.to_vec() };
                 (bytes, Side::Other, String::new())
             }
@@ -116,7 +117,11 @@ impl Redacted {
 
     fn push(&mut self, held: Held, side: Side, text: String, out: &mut dyn Write) -> io::Result<()> {
         let mut settled = Vec::new();
+        let waits = matches!(held.what, HeldWhat::CaughtUp);
         self.redactor.push(held, side, text, &mut |held, text| settled.push((held, text)));
+        if waits {
+            self.redactor.catch_up(&mut |held, text| settled.push((held, text)));
+        }
         self.give(settled, out)
     }
 

@@ -121,6 +121,35 @@ fn a_device_without_room_stays_what_it_is_and_the_way_out_fits() {
 }
 
 #[test]
+fn a_token_that_a_program_draws_in_parts_is_in_no_format() {
+    let mut tape =
+        Tape::new(40, 10).output("\x1b[?1049h\x1b[5;5Hghp_01234\x1b[7;1Hother\x1b[5;14H56789abcdef");
+    let mut time = 1_000_000;
+    for (at, letter) in "ghp_klmnopqrstuv".chars().enumerate() {
+        time += 1_000_000;
+        tape = tape.at(time).output(format!("\x1b[3;{}H{letter}\x1b[9;1H{at} letters\x1b[K", at + 5));
+    }
+    let (stage, _scene) = stage(&tape);
+    for format in ["cast", "txt", "html", "svg"] {
+        let text = stage.text(&["export", "--redact", "--format", format, ID]);
+        for secret in ["ghp", "56789", "01234", "abcdef", "nopq"] {
+            assert!(!text.contains(secret), "{format}: {secret} in {text}");
+        }
+    }
+    // Played to its end, the cast shows what the session did, but for the letters.
+    let mut screen = abide_core::screen::Screen::new(abide_core::screen::Size { cols: 40, rows: 10 }, 0);
+    for line in stage.text(&["export", "--redact", ID]).lines().skip(1) {
+        let event: serde_json::Value = serde_json::from_str(line).expect("an event");
+        if event[1] == "o" {
+            let _ = screen.feed(event[2].as_str().expect("text").as_bytes());
+        }
+    }
+    let stars = |count: usize| "*".repeat(count);
+    let rows = format!("\n\n    {}\n\n    {}\n\nother\n\n15 letters\n\n", stars(16), stars(20));
+    assert_eq!(screen.visible_text(), rows);
+}
+
+#[test]
 fn no_letter_of_a_secret_is_in_any_format_however_it_came() {
     let token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     let link = format!("\x1b]8;;https://u:p4ssw0rd@h/?token={token}\x1b\\link\x1b]8;;\x1b\\\r\n");

@@ -1,6 +1,7 @@
 //! What looks like a secret in text that people see: tokens of well-known forms, values of names that tell, passwords in
 //! URLs, private keys. Guesses, and rather masks too much. `stream` masks what is told piece by piece.
 
+mod drawn;
 pub mod stream;
 
 use std::ops::Range;

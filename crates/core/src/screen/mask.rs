@@ -14,6 +14,13 @@ impl Screen {
         Self { parser: Parser::default(), term: self.term.without_history() }
     }
 
+    /// Every character that stands in a cell of either page.
+    pub(crate) fn characters(&self) -> impl Iterator<Item = char> {
+        let pages = &self.term.pages;
+        let rows = pages.main.rows().iter().chain(pages.alt.rows());
+        rows.flat_map(|row| row.cells().iter().map(|cell| cell.ch))
+    }
+
     /// This screen with a star in every cell of what `find` finds: it is given each line's text, rows that belong to one
     /// line as one, from the first of the main page on, and gives ranges of its bytes. Without scrollback; none if nothing
     /// was found.

@@ -45,7 +45,8 @@ const EXAMPLES: &str = "Examples:
     at a password prompt was never recorded. An export holds no questions to the terminal and sets no clipboard. With -o \
     the file appears once it is whole, and keeps its mode if it was there; links are followed, and what is no file is written \
     to as it is. HUP, INT and TERM leave no part of a file behind; with --follow they end the export, which is whole up to \
-    there. Secrets are guessed by their form: look at what you share."
+    there. Secrets are guessed by their form: look at what you share. What was given while a session is followed cannot be \
+    taken back: of a token that a program draws in parts, what came before it could be known is there."
 )]
 pub(crate) struct Args {
     /// What to make of it [default: what the name of the file says, else a cast]

@@ -1,14 +1,19 @@
 //! Secrets in what is told piece by piece, and in pieces as small as a key press. A line is put together as a terminal would,
-//! and its pieces are held until it is over: only then can it be told what of them was a secret.
+//! and its pieces are held until it is over: only then can it be told what of them was a secret. What is shown is held longer,
+//! for a program may come back to a line; see `drawn.rs`.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::Redact;
+use super::drawn::Drawn;
+use crate::screen::{Screen, Size};
 
-/// With so much that came since, what is held is looked at, and all given but the last of it.
+/// So much is held. With so much that came since, lines that are not over are looked at, and no longer wait but for their end.
 const HELD: usize = 1 << 20;
-/// So much of that is held longer, and of a line that long no more is known: more than tells what belongs together.
+/// What a piece takes beside its text.
+const PIECE: usize = 128;
+/// So long is the end of a line that still waits, and of a line that long no more is known: more than tells what belongs together.
 const PARTS: usize = 16;
 
 /// Of a secret that is longer, so much is remembered before and behind its beginning.
@@ -35,6 +40,8 @@ pub struct Redactor<T> {
     look_at: usize,
     shown: Line,
     typed: Line,
+    /// None if nothing was ever shown to go on with.
+    drawn: Option<Drawn>,
 }
 
 #[derive(Debug)]
@@ -54,6 +61,8 @@ struct Line {
     row: Option<usize>,
     /// The first piece that it was made of.
     first: Option<u64>,
+    /// The cursor was moved: what is written next may cover what was never looked at.
+    moved: bool,
     redact: Redact,
 }
 
@@ -67,24 +76,41 @@ struct Cell {
 impl<T> Default for Redactor<T> {
     fn default() -> Self {
         let (shown, typed) = (Line::default(), Line::default());
-        Self { queue: VecDeque::new(), first: 0, bytes: 0, most: HELD, look_at: HELD, shown, typed }
+        Self {
+            queue: VecDeque::new(),
+            first: 0,
+            bytes: 0,
+            most: HELD,
+            look_at: HELD,
+            shown,
+            typed,
+            drawn: None,
+        }
     }
 }
 
 impl<T> Redactor<T> {
-    /// This text has been shown in this row, counted from 1, behind lines in which that was found; the first piece goes on
-    /// with it.
-    pub fn go_on(&mut self, row: usize, above: Redact, text: &str) {
-        self.shown.row = Some(row);
+    /// This has been shown; the first piece goes on with it.
+    pub fn go_on(&mut self, screen: &Screen) {
+        let (above, text) = super::before_cursor(screen);
+        self.shown.row = Some(usize::from(screen.live().cursor().row) + 1);
         self.shown.redact = above;
         self.shown.cells = text.chars().map(|ch| Cell { ch: Some(ch), written: Vec::new() }).collect();
         self.shown.column = self.shown.cells.len();
+        self.drawn = Some(Drawn::new(screen));
+    }
+
+    /// What follows is shown in another size.
+    pub fn resize(&mut self, size: Size) {
+        if let Some(drawn) = &mut self.drawn {
+            drawn.resize(size);
+        }
     }
 
     /// Takes the next piece, in which sequences and characters are whole, and gives those that are settled.
     pub fn push(&mut self, with: T, side: Side, text: String, give: &mut impl FnMut(T, String)) {
         let number = self.first + self.queue.len() as u64;
-        self.bytes += text.len();
+        self.bytes += text.len() + PIECE;
         let line = match side {
             Side::Shown => Some(&mut self.shown),
             Side::Typed => Some(&mut self.typed),
@@ -94,19 +120,28 @@ impl<T> Redactor<T> {
         if let Some(line) = line {
             line.take(number, &text, &mut found);
         }
+        if let (Side::Shown, Some(drawn)) = (side, &mut self.drawn) {
+            drawn.take(number, &text, &mut found);
+        }
         self.queue.push_back(Held { with, text, secrets: Vec::new() });
         self.note(found);
         if self.bytes > self.look_at {
             self.look();
         }
-        self.release(give);
+        let held = if self.drawn.is_some() { self.most } else { 0 };
+        self.release(held, give);
         self.look_at = self.look_at.min(self.bytes + self.most);
+    }
+
+    /// Somebody waits for what is here: gives all but the lines that are not over.
+    pub fn catch_up(&mut self, give: &mut impl FnMut(T, String)) {
+        self.release(0, give);
     }
 
     /// Gives what is left.
     pub fn finish(&mut self, give: &mut impl FnMut(T, String)) {
         self.settle();
-        self.release(give);
+        self.release(0, give);
     }
 
     /// Looks at lines that are not over, and forgets what they were made of, but for the last pieces.
@@ -145,12 +180,13 @@ impl<T> Redactor<T> {
         }
     }
 
-    fn release(&mut self, give: &mut impl FnMut(T, String)) {
+    /// Gives what waits for no line, but for so much.
+    fn release(&mut self, held: usize, give: &mut impl FnMut(T, String)) {
         let open = [self.shown.first, self.typed.first].into_iter().flatten().min();
-        while open.is_none_or(|open| self.first < open) {
+        while self.bytes > held && open.is_none_or(|open| self.first < open) {
             let Some(held) = self.queue.pop_front() else { return };
             self.first += 1;
-            self.bytes -= held.text.len();
+            self.bytes -= held.text.len() + PIECE;
             give(held.with, super::starred(&held.text, &held.secrets));
         }
     }
@@ -165,12 +201,28 @@ impl Line {
             match c {
                 '\u{1b}' => self.obey(number, at, &rest[..length], found),
                 '\n' | '\u{b}' | '\u{c}' => self.end(found),
-                '\r' => self.column = 0,
-                '\u{8}' | '\u{7f}' => self.column = self.column.saturating_sub(1),
+                '\r' => self.go(0),
+                '\u{8}' | '\u{7f}' => self.go(self.column.saturating_sub(1)),
                 c if c.is_control() => {}
-                c => self.write(number, at, c),
+                c => {
+                    self.uncover(c, found);
+                    self.write(number, at, c);
+                }
             }
             at += length;
+        }
+    }
+
+    fn go(&mut self, column: usize) {
+        (self.column, self.moved) = (column, true);
+    }
+
+    /// Looks at the line before this is written over something else in it, once for text that comes together.
+    fn uncover(&mut self, c: char, found: &mut Vec<(u64, Range<usize>)>) {
+        let covered = self.cells.get(self.column).and_then(|cell| cell.ch);
+        if self.moved && covered.is_some_and(|covered| covered != c && covered != ' ') {
+            self.look(false, found);
+            self.moved = false;
         }
     }
 
@@ -196,9 +248,9 @@ impl Line {
         let Some(last) = control.chars().last() else { return };
         let count = control.trim_end_matches(last).parse::<usize>().unwrap_or(1).clamp(1, 10_000);
         match last {
-            'C' => self.column += count,
-            'D' => self.column = self.column.saturating_sub(count),
-            'G' => self.column = count - 1,
+            'C' => self.go(self.column + count),
+            'D' => self.go(self.column.saturating_sub(count)),
+            'G' => self.go(count - 1),
             'K' => {
                 // What goes may have been a secret too.
                 self.look(false, found);
@@ -212,7 +264,7 @@ impl Line {
                     self.end(found);
                     self.row = Some(row);
                 }
-                self.column = column - 1;
+                self.go(column - 1);
             }
             'A' | 'B' | 'E' | 'F' | 'J' | 'L' | 'M' | 'S' | 'T' | 'd' | 'r' => self.end(found),
             _ => {}
@@ -266,7 +318,7 @@ impl Line {
 }
 
 /// How long the sequence is that a text begins with.
-fn sequence(text: &str) -> usize {
+pub(super) fn sequence(text: &str) -> usize {
     let mut chars = text.char_indices().skip(1);
     let Some((_, second)) = chars.next() else {
         return text.len();
@@ -351,13 +403,95 @@ mod tests {
         assert_eq!(told.matches('*').count(), 16, "{told}");
     }
 
+    fn screen(bytes: &[u8]) -> Screen {
+        let mut screen = Screen::new(Size { cols: 40, rows: 10 }, 0);
+        let _ = screen.feed(bytes);
+        screen
+    }
+
+    /// What is left of pieces that go on with a screen.
+    fn drawn(before: &Screen, pieces: &[&str]) -> String {
+        let mut redactor = Redactor::default();
+        redactor.go_on(before);
+        let mut given = String::new();
+        for piece in pieces {
+            redactor.push((), Side::Shown, (*piece).to_owned(), &mut |(), text| given.push_str(&text));
+        }
+        redactor.finish(&mut |(), text| given.push_str(&text));
+        given
+    }
+
     #[test]
     fn what_was_shown_before_the_first_piece_belongs_to_its_line() {
+        assert_eq!(drawn(&screen(b"$ export TOKEN="), &["abc\r\n"]), "***\r\n");
+        let half = screen(b"\x1b[5;5HTOKEN=\x1b[9;1Hstatus");
+        assert_eq!(drawn(&half, &["\x1b[5;11Habc\x1b[9;1H"]), "\x1b[5;11H***\x1b[9;1H");
+    }
+
+    #[test]
+    fn a_token_that_is_drawn_in_parts_with_other_places_in_between_is_hidden() {
+        let parts = ["\x1b[5;5Hghp_01234\x1b[7;1Hother", "\x1b[5;14H56789abcdef"];
+        let hidden = "\x1b[5;5H*********\x1b[7;1Hother\x1b[5;14H***********";
+        assert_eq!(drawn(&screen(b""), &parts), hidden);
+        assert_eq!(drawn(&screen(b""), &[&parts.concat()]), hidden);
+        assert_eq!(drawn(&screen(b"\x1b[?1049h"), &[&parts.concat(), "\x1b[2J"]), format!("{hidden}\x1b[2J"));
+        let letters: Vec<String> = "ghp_0123456789ab"
+            .chars()
+            .enumerate()
+            .map(|(at, letter)| format!("\x1b[3;{}H{letter}\x1b[9;1H{at} letters\x1b[K", at + 5))
+            .collect();
+        let told = drawn(&screen(b""), &letters.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(told.matches('*').count(), 16, "{told}");
+        // It went up with the rest before it was whole, and around the edge of the screen.
+        let scrolled = ["\x1b[3;1Hghp_01234", "\x1b[10;1H\n\n", "\x1b[1;10H56789ab"];
+        assert_eq!(drawn(&screen(b""), &scrolled).matches('*').count(), 16);
+        let wrapped = ["\x1b[3;31Hghp_01", "\x1b[1;1H!", "\x1b[3;37H234567", "\x1b[1;1H?", "\x1b[4;3H89"];
+        assert_eq!(drawn(&screen(b""), &wrapped).matches('*').count(), 14);
+    }
+
+    #[test]
+    fn text_that_covers_a_token_does_not_save_it() {
+        let token = "ghp_0123456789ab";
+        for over in
+            ["\r                \r\n", "\x1b[16D----------------\r\n", "\x1b[5G\x1b[2J", "\x1b[1;1H\x1b[J"]
+        {
+            for pieces in [vec![format!("{token}{over}")], vec![token.to_owned(), over.to_owned()]] {
+                let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+                assert_eq!(drawn(&screen(b""), &pieces), format!("{}{over}", "*".repeat(16)));
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_waits_is_given_the_lines_that_are_over() {
         let mut redactor = Redactor::default();
+        redactor.go_on(&screen(b""));
+        let mut given = Vec::new();
+        redactor.push((), Side::Shown, "one\r\n".to_owned(), &mut |(), text| given.push(text));
+        redactor.push((), Side::Shown, "\x1b[5;1Hghp_01234".to_owned(), &mut |(), text| given.push(text));
+        assert_eq!(given, Vec::<String>::new());
+        redactor.catch_up(&mut |(), text| given.push(text));
+        assert_eq!(given, ["one\r\n"]);
+        redactor.push((), Side::Shown, "\x1b[7;1Hother".to_owned(), &mut |(), text| given.push(text));
+        redactor.catch_up(&mut |(), text| given.push(text));
+        redactor.push((), Side::Shown, "\x1b[5;10H56789ab\r\n".to_owned(), &mut |(), text| given.push(text));
+        redactor.finish(&mut |(), text| given.push(text));
+        // What was given is; of the rest nothing is.
+        assert_eq!(given[1..], ["\x1b[5;1Hghp_01234", "\x1b[7;1Hother", "\x1b[5;10H*******\r\n"]);
+    }
+
+    #[test]
+    fn characters_never_run_out() {
+        let mut redactor = Redactor::default();
+        redactor.go_on(&screen(b""));
         let mut given = String::new();
-        redactor.go_on(1, Redact::default(), "$ export TOKEN=");
-        redactor.push((), Side::Shown, "abc\r\n".to_owned(), &mut |(), text| given.push_str(&text));
-        assert_eq!(given, "***\r\n");
+        let flood = "\x1b[2;1Hx\u{6f22}y".repeat(40_000);
+        redactor
+            .push((), Side::Shown, "\x1b[5;5Hghp_01234".to_owned(), &mut |(), text| given.push_str(&text));
+        redactor.push((), Side::Shown, flood, &mut |(), text| given.push_str(&text));
+        redactor.push((), Side::Shown, "\x1b[5;14H56789ab".to_owned(), &mut |(), text| given.push_str(&text));
+        redactor.finish(&mut |(), text| given.push_str(&text));
+        assert_eq!(given.matches('*').count(), 16);
     }
 
     #[test]
