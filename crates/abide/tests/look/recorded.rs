@@ -1,6 +1,7 @@
 //! What was recorded, as people and programs see it: a recording made by the test, so that every word is known beforehand.
 
 mod let_go;
+mod played;
 
 use abide_core::evidence::How;
 use abide_testkit::Tape;

@@ -11,8 +11,9 @@ const TOLD_US: u64 = 2_000_000;
 const JUMP_US: u64 = 5_000_000;
 /// Going back within this of a mark means the one before it.
 const NEAR_US: u64 = 1_000_000;
-const SLOWEST: f64 = 1.0 / 16.0;
-const FASTEST: f64 = 256.0;
+/// What speeds there are.
+pub const SLOWEST: f64 = 1.0 / 16.0;
+pub const FASTEST: f64 = 256.0;
 
 /// What happens to a player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +144,7 @@ impl Player {
             return None;
         }
         let sign = if paused { "paused" } else { "playing" };
-        let speed = if self.speed < 1.0 { format!("1/{}", 1.0 / self.speed) } else { self.speed.to_string() };
+        let speed = factor(self.speed);
         Some(format!(
             " {sign} {} / {}  {speed}x   space pause  left/right 5s  +/- speed  [ ] marks  . step  q quit ",
             clock(self.position(now)),
@@ -325,6 +326,15 @@ fn arrow(sequence: &[u8]) -> Option<Key> {
     }
 }
 
+/// A speed as people say it.
+fn factor(speed: f64) -> String {
+    let slower = (1.0 / speed).round();
+    if speed < 1.0 && (slower * speed - 1.0).abs() < 1e-9 {
+        return format!("1/{slower}");
+    }
+    format!("{speed:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Minutes and seconds.
 fn clock(micros: u64) -> String {
     let seconds = micros / 1_000_000;
@@ -450,6 +460,21 @@ mod tests {
         let _ = player.handle(7 * S, Input::Key(Key::Slower));
         let _ = player.handle(7 * S, Input::Key(Key::Slower));
         assert!(player.says(7 * S).is_some_and(|line| line.contains("1/2x")));
+    }
+
+    #[test]
+    fn a_speed_is_said_as_people_say_it() {
+        for (speed, said) in [
+            (0.5, "1/2"),
+            (0.3, "0.3"),
+            (1.0 / 16.0, "1/16"),
+            (1.0, "1"),
+            (1.1, "1.1"),
+            (256.0, "256"),
+            (2.0 / 3.0, "0.667"),
+        ] {
+            assert_eq!(factor(speed), said);
+        }
     }
 
     #[test]

@@ -81,6 +81,8 @@ struct Come<'a> {
     until: Option<u64>,
     /// Something new is to be seen there.
     shown: bool,
+    /// The player does not know yet that it came there.
+    untold: bool,
 }
 
 impl<'a> Recorded<'a> {
@@ -89,7 +91,7 @@ impl<'a> Recorded<'a> {
         let span = Span { from, to: None };
         let mut replay = Replay::open(self.truth, self.home, self.session, &span, false)?;
         let (at, until) = replay.next()?.map_or((0, None), |step| (step.at.micros, step.until));
-        Ok(Come { replay, at, until, shown: true })
+        Ok(Come { replay, at, until, shown: true, untold: true })
     }
 
     /// When marks were set. The evidence knows, a little late each.
@@ -114,11 +116,14 @@ impl Come<'_> {
         self.at
     }
 
-    fn input(&self) -> Input {
+    /// What to tell the player, once.
+    const fn input(&mut self) -> Input {
+        self.untold = false;
         Input::Step { at: self.at, until: self.until, shown: self.shown }
     }
 
     fn step(&mut self) -> Result<(), Failure> {
+        self.untold = true;
         match self.replay.next()? {
             Some(step) => {
                 (self.at, self.until, self.shown) = (step.at.micros, step.until, step.is_seen());
@@ -138,15 +143,13 @@ struct Played {
 
 impl Played {
     fn run<'a>(&mut self, source: &Recorded<'a>, come: &mut Come<'a>) -> Result<Option<i32>, Failure> {
-        let mut effects = self.player.handle(clock::boot_micros(), come.input());
+        if self.handle(come.input(), source, come)? {
+            return Ok(None);
+        }
         loop {
-            if self.perform(&effects, source, come)? {
-                return Ok(None);
-            }
             let now = clock::boot_micros();
-            let next = effects.iter().any(|effect| matches!(effect, Effect::Next | Effect::Seek(_)));
             let wait = self.player.wake_at().map(|at| at.saturating_sub(now).div_ceil(1000));
-            let wait = if next && self.terminal.has_room() { Some(0) } else { wait };
+            let wait = if come.untold && self.terminal.has_room() { Some(0) } else { wait };
             let (stdin, stdout) = (io::stdin(), self.terminal.interest());
             let ready = poll::wait(
                 &[Interest::reading(self.signals.as_fd()), Interest::reading(stdin.as_fd()), stdout],
@@ -169,24 +172,35 @@ impl Played {
             if self.terminal.write().is_err() {
                 return Ok(None);
             }
-            inputs.push(if next { come.input() } else { Input::Woke });
-            let now = clock::boot_micros();
-            effects = inputs.into_iter().flat_map(|input| self.player.handle(now, input)).collect();
+            inputs.push(Input::Woke);
+            for input in inputs {
+                // A key counts from where the one before it led to.
+                let left = match (come.untold, input) {
+                    (true, Input::Woke) => self.handle(come.input(), source, come)?,
+                    (true, _) => {
+                        self.handle(come.input(), source, come)? || self.handle(input, source, come)?
+                    }
+                    (false, _) => self.handle(input, source, come)?,
+                };
+                if left {
+                    return Ok(None);
+                }
+            }
         }
     }
 
-    /// Does what was decided. True if that is to leave.
-    fn perform<'a>(
+    /// Lets the player decide, and does it. True if that is to leave.
+    fn handle<'a>(
         &mut self,
-        effects: &[Effect],
+        input: Input,
         source: &Recorded<'a>,
         come: &mut Come<'a>,
     ) -> Result<bool, Failure> {
-        for effect in effects {
+        for effect in self.player.handle(clock::boot_micros(), input) {
             match effect {
                 Effect::Next => come.step()?,
                 Effect::Seek(micros) => {
-                    *come = source.open(Some(At::Since(*micros)))?;
+                    *come = source.open(Some(At::Since(micros)))?;
                     self.player.sought(clock::boot_micros());
                 }
                 Effect::Paint => {

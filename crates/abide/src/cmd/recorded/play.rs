@@ -1,6 +1,7 @@
 //! `abide play`: a recording again, in this terminal.
 
 use abide_core::failure::{Code, Failure};
+use abide_core::recording::player::{FASTEST, SLOWEST};
 use abide_engine::Playing;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +19,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "Keys: space pauses; left and right go 5 seconds back and forth; + and - or up and down change the speed; \
+    after_help = "Keys: space pauses, and at the end begins again; left and right go 5 seconds back and forth; + and - or up and down change the speed; \
     [ and ] go to the mark before and the next one; . shows the next entry; Home and End; q or ctrl-c leaves. Without keys it \
     ends at the end. The terminal shows pictures only: nothing that was recorded can act on it, and it is given back as \
     it was. HUP, INT and TERM end it with 128+signal. A session that runs is played up to now; `attach` shows it live."
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     /// Begin at this instant, given as for `snapshot` [default: the start]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     at: Option<String>,
-    /// How many times as fast
+    /// How many times as fast, from 0.0625 to 256
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     speed: f64,
     /// Shorten pauses that are longer than this
@@ -57,12 +58,12 @@ impl Verb for Args {
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
-        if !(self.speed.is_finite() && self.speed > 0.0) {
+        if !(SLOWEST..=FASTEST).contains(&self.speed) {
             return Err(Failure::new(
                 Code::Usage,
                 format!("nothing can be played {} times as fast", self.speed),
             )
-            .hint("a speed is given as 0.5, 1 or 4"));
+            .hint(format!("a speed is given as 0.5, 1 or 4, from {SLOWEST} to {FASTEST}")));
         }
         let now = sessions.now().at.wall;
         let how = Playing {
