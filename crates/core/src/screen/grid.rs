@@ -134,6 +134,7 @@ impl Grid {
     pub(crate) fn erase_rows(&mut self, from: usize, to: usize, blank: Cell) {
         for row in self.rows.range_mut(from..to) {
             row.clear(blank, self.cols);
+            row.news.tell();
         }
     }
 

@@ -210,6 +210,25 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_went_and_came_back_in_its_row_has_come_again() {
+        let mut screen = Screen::new(SIZE, 0);
+        screen.watch(&mut |_| 0);
+        let (mut harvest, mut lines) = (Harvest::default(), Lines::default());
+        let shown = ["\x1b[2J\x1b[Hcomeback", "\x1b[2J\x1b[H"];
+        for number in 0..8 {
+            let at = Instant { micros: number * 500_000, position: number + 1, ..Instant::default() };
+            harvest.before(EntryKind::Output, at.micros, &mut screen, &mut lines);
+            let _ = screen.feed(shown[number as usize % 2].as_bytes());
+            harvest.during(at, Some, &mut screen, &mut lines);
+            harvest.after(at, &mut screen, &mut lines);
+        }
+        harvest.rest(&mut screen, &mut lines);
+        let (text, rest) = lines.columns();
+        let counts: Vec<u64> = lines::read(&text, &rest).unwrap().iter().map(|line| line.count).collect();
+        assert_eq!(counts, [4]);
+    }
+
+    #[test]
     fn what_an_update_prints_is_there_when_the_update_is_over() {
         let printed: String = (0..30).map(|n| format!("line {n}\r\n")).collect();
         let seen = harvested(&[(0, "\x1b[?2026h"), (1, &printed), (2, "prompt"), (3, "\x1b[?2026l")]);

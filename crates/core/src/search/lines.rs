@@ -1,5 +1,6 @@
-//! Lines: what was seen or typed, each distinct line once, with when it was first and last there and how often it came.
-//! A line that grows, as one that is typed does, is one line. As bytes they are two columns: the texts, and all else.
+//! Lines: what was seen or typed, each distinct line once, with when it was first and last there and how often it came; one that
+//! comes again later is another line, so that first and last tell when it came. A line that grows, as one that is typed does,
+//! is one line. As bytes they are two columns: the texts, and all else.
 
 use std::collections::HashMap;
 
@@ -12,6 +13,9 @@ const LASTED: u8 = 1 << 1;
 const REDRAWN: u8 = 1 << 2;
 const FIRST_WITHIN: u8 = 1 << 3;
 const LAST_WITHIN: u8 = 1 << 4;
+
+/// A line that comes again after so many microseconds is another one.
+const APART: u64 = 2_000_000;
 
 /// Where a line comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -89,10 +93,14 @@ impl Lines {
         let index = self.find(kind, text);
         let old = (was != 0).then(|| was.wrapping_sub(self.before).wrapping_sub(1) as usize);
         let old = old.filter(|index| *index < self.records.len());
-        let index = match index {
-            Some(index) => {
+        let stayed = |index: usize| {
+            old == Some(index) || (was != 0 && self.records[index].turn.wrapping_add(1) >= self.turn)
+        };
+        let later = |index: usize| at.micros > self.records[index].last.micros.saturating_add(APART);
+        let index = match index.map(|index| (index, stayed(index))) {
+            Some((index, false)) if later(index) => self.push(kind, text, at),
+            Some((index, stayed)) => {
                 let record = &mut self.records[index];
-                let stayed = old == Some(index) || (was != 0 && record.turn.wrapping_add(1) >= self.turn);
                 record.count += u64::from(!stayed);
                 record.turn = self.turn;
                 record.last = if at.position > record.last.position { at } else { record.last };
@@ -298,6 +306,25 @@ mod tests {
         }
         lines.add(Kind::Shown, b"status: idle", at(9), 0);
         assert_eq!(all(&lines), [line("status: idle", 1, 9, 2)]);
+    }
+
+    #[test]
+    fn a_line_that_comes_again_much_later_is_told_with_when_it_came() {
+        let mut lines = Lines::default();
+        let second = |seconds: u64| at(seconds * 1000);
+        let name = lines.add(Kind::Shown, b"again", second(0), 0);
+        lines.turn();
+        lines.add(Kind::Shown, b"again", second(60), name);
+        for seconds in [61, 62, 70, 71] {
+            lines.turn();
+            lines.add(Kind::Shown, b"again", second(seconds), 0);
+        }
+        let stood = line("again", 0, 62_000, 3);
+        assert_eq!(all(&lines), [stood.clone(), line("again", 70_000, 71_000, 2)]);
+        let (text, rest) = lines.columns();
+        let mut later = Lines::from_columns(&text, &rest).unwrap();
+        later.add(Kind::Shown, b"again", second(72), 0);
+        assert_eq!(all(&later), [stood, line("again", 70_000, 72_000, 3)], "the latest goes on");
     }
 
     #[test]
