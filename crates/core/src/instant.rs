@@ -1,5 +1,5 @@
-//! Instants of a recording: where one is, and how people and programs name one. Wall times are read by the front,
-//! which knows the clock and the calendar; everything else that names an instant is read here.
+//! Instants of a recording: where one is, and how people and programs name one. Times of the day and distances from now
+//! are read by the front, which knows the calendar; everything else that names an instant is read here.
 
 use std::fmt;
 
@@ -24,6 +24,8 @@ pub struct Instant {
 pub enum At {
     /// When the wall clock showed this, in ms.
     Wall(i64),
+    /// So many ms before now, whatever the wall clock was set to in between.
+    Ago(u64),
     /// So many microseconds after the recording began.
     Since(u64),
     /// Once so many bytes of output had come.
@@ -32,6 +34,25 @@ pub enum At {
     Entry(u64),
     /// Where the last mark of this name was set.
     Mark(String),
+}
+
+/// A time that is none of a recording in particular.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Time {
+    /// As in `At`.
+    Wall(i64),
+    Ago(u64),
+}
+
+impl Time {
+    /// By the wall clock alone, in ms, where it shows this now.
+    #[must_use]
+    pub const fn wall(self, now: i64) -> i64 {
+        match self {
+            Self::Wall(wall) => wall,
+            Self::Ago(ms) => now.saturating_sub_unsigned(ms),
+        }
+    }
 }
 
 /// From one instant to another; without them, the whole recording.
@@ -68,6 +89,7 @@ impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wall(ms) => write!(f, "{ms} ms of wall time"),
+            Self::Ago(ms) => write!(f, "-{}.{:03}s", ms / 1_000, ms % 1_000),
             Self::Since(micros) => write!(f, "+{}.{:06}s", micros / 1_000_000, micros % 1_000_000),
             Self::Position(position) => write!(f, "seq:{position}"),
             Self::Entry(entry) => write!(f, "#{entry}"),

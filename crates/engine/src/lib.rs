@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use abide_core::evidence::{Declared, Survivor};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
-use abide_core::instant::{At, Instant, Span};
+use abide_core::instant::{At, Instant, Span, Time};
 use abide_core::verdict::Now;
 
 pub use abide_sys::signal as signals;
@@ -47,6 +47,7 @@ pub use launch::Request;
 pub use recording::Recording;
 pub use recording::damage::Gap;
 pub use recording::limit::let_go;
+use recording::limit::recorded_at;
 pub use recording::logs::Shown;
 pub use recording::replay::{Replay, Step, What};
 pub use recording::shed::LEAST as LEAST_SHED;
@@ -322,6 +323,16 @@ impl Sessions {
         recording::logs::logs(&self.truth, home, session, follow, shown)
     }
 
+    /// When in wall time, in ms, what a session showed at this time came, as it is told with that.
+    #[must_use]
+    pub fn recorded_at(&self, session: &Session, time: Time) -> i64 {
+        let home = self.home_of(session).ok();
+        home.map_or_else(
+            || time.wall(self.now().at.wall),
+            |home| recorded_at(home, session, time, self.now()),
+        )
+    }
+
     /// The screen of a session: from its host, or replayed where there is none or it does not answer. With an instant,
     /// as it was then.
     ///
@@ -357,9 +368,9 @@ impl Sessions {
         wanted: &Searching,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Found {
-        self.home
-            .as_ref()
-            .map_or_else(Found::default, |home| search::search(home, sessions, wanted, progress))
+        self.home.as_ref().map_or_else(Found::default, |home| {
+            search::search((&self.truth, home), sessions, wanted, progress)
+        })
     }
 
     /// Lets this terminal show a session and type into it, until one of the two is left.

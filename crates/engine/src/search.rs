@@ -14,11 +14,13 @@ use abide_core::id::SessionId;
 use abide_core::search::Point;
 use abide_sys::{clock, poll};
 
+use hits::Between;
 pub use hits::{Hit, Wanted};
 
+use crate::recording::limit::recorded_at;
 use crate::recording::whole::{self, Due};
 use crate::store::{Home, SessionDir};
-use crate::truth::Session;
+use crate::truth::{Session, Truth};
 use index::Index;
 
 /// How long others who write an index are waited for, in ms, and how often one looks.
@@ -68,7 +70,7 @@ struct Searched {
 
 /// Searches sessions. `progress` is told by whoever works.
 pub(crate) fn search(
-    home: &Home,
+    (truth, home): (&Truth, &Home),
     sessions: &[Session],
     wanted: &Wanted,
     progress: &(dyn Fn(Progress) + Sync),
@@ -82,7 +84,12 @@ pub(crate) fn search(
         let done = done.fetch_add(more, Ordering::Relaxed) + more;
         progress(Progress { done, all });
     };
-    let ask = |session| search_one(home, session, wanted, &told);
+    let now = truth.now();
+    let between = |session: &Session| {
+        let [from, to] = [wanted.from, wanted.to].map(|time| recorded_at(home, session, time, now));
+        Between { from, to }
+    };
+    let ask = |session| search_one(home, session, (wanted, between(session)), &told);
     let came = on_all_cores(lacking.into_iter(), |(_, session)| (session, ask(session)));
     let mut found = Found::default();
     let deadline = clock::now().boot + PATIENCE;
@@ -94,7 +101,7 @@ pub(crate) fn search(
             let _ = poll::readable(&[], Some(LOOK_AGAIN));
             came = ask(session);
         }
-        found.add(home, session, wanted, came);
+        found.add(home, session, (wanted, between(session)), came);
     }
     found.hits.sort_by_cached_key(Hit::age);
     found.more |= found.hits.len() > wanted.limit;
@@ -103,7 +110,7 @@ pub(crate) fn search(
 }
 
 impl Found {
-    fn add(&mut self, home: &Home, session: &Session, wanted: &Wanted, came: Came) {
+    fn add(&mut self, home: &Home, session: &Session, wanted: (&Wanted, Between), came: Came) {
         let Searched { hits, more, gaps, unkept } = match came {
             Came::Done(searched) => searched,
             Came::Unread(error) => {
@@ -154,7 +161,12 @@ fn lacks(home: &Home, session: &Session) -> u64 {
     })
 }
 
-fn search_one(home: &Home, session: &Session, wanted: &Wanted, told: &dyn Fn(u64)) -> Came {
+fn search_one(
+    home: &Home,
+    session: &Session,
+    (wanted, between): (&Wanted, Between),
+    told: &dyn Fn(u64),
+) -> Came {
     let (dir, length) = match open(home, session) {
         Ok(Some(open)) => open,
         Ok(None) => return Came::Done(Searched::default()),
@@ -165,14 +177,14 @@ fn search_one(home: &Home, session: &Session, wanted: &Wanted, told: &dyn Fn(u64
     if !is_current && let Some(came) = take_in(&mut index, &dir, session, told) {
         return came;
     }
-    let mut hits = hits::of(&index, &session.id, wanted);
+    let mut hits = hits::of(&index, &session.id, wanted, between);
     if hits.is_err() {
         // It is damaged, or another one has begun it anew.
         index.distrust();
         if let Some(came) = take_in(&mut index, &dir, session, told) {
             return came;
         }
-        hits = hits::of(&index, &session.id, wanted);
+        hits = hits::of(&index, &session.id, wanted, between);
     }
     match hits {
         Ok((hits, more)) => {
@@ -184,9 +196,9 @@ fn search_one(home: &Home, session: &Session, wanted: &Wanted, told: &dyn Fn(u64
 }
 
 /// Searches what there is of an index.
-fn search_as_it_is(home: &Home, session: &Session, wanted: &Wanted) -> Searched {
+fn search_as_it_is(home: &Home, session: &Session, (wanted, between): (&Wanted, Between)) -> Searched {
     let index = open(home, session).ok().flatten().map(|(dir, _)| Index::open(&dir));
-    let hits = index.and_then(|index| hits::of(&index, &session.id, wanted).ok());
+    let hits = index.and_then(|index| hits::of(&index, &session.id, wanted, between).ok());
     hits.map_or_else(Searched::default, |(hits, more)| Searched { hits, more, ..Searched::default() })
 }
 

@@ -54,7 +54,8 @@ impl Verb for Args {
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
-        let since = self.since.map(|text| when::since(&text, sessions.now().at.wall)).transpose()?;
+        let now = sessions.now().at.wall;
+        let since = self.since.map(|text| when::since(&text, now)).transpose()?.map(|time| time.wall(now));
         let named = self.sessions.iter().map(|wanted| sessions.find(wanted).map(|session| session.id));
         let named = named.collect::<Result<Vec<_>, _>>()?;
         let wanted = if named.is_empty() { Wanted::All } else { Wanted::These(named) };

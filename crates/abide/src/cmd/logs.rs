@@ -89,6 +89,7 @@ impl Verb for Args {
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
         let since = self.since.map(|text| when::since(&text, sessions.now().at.wall)).transpose()?;
+        let since = since.map(|time| sessions.recorded_at(&session, time));
         let plain = [Plain::default(), Plain::default()];
         let tail = self.tail.map(|lines| (lines, VecDeque::new()));
         let came = [None; 2];

@@ -1,6 +1,7 @@
 //! `abide search`: lines that sessions showed, wherever and whenever that was.
 
 use abide_core::failure::{Code, Failure};
+use abide_core::instant::Time;
 use abide_core::search::{Kind, Query, Reading, Strictness};
 use abide_core::status::Status;
 use abide_engine::{Found, Searching, Session, Sessions};
@@ -24,10 +25,11 @@ const EXAMPLES: &str = "Examples:
 #[command(
     after_help = "A line must hold every word, in any order and case, within longer words too; words in double quotes \
     are one phrase. Letters are compared as they are encoded: one with a mark of its own is not found by the same \
-    letter in one piece. Each distinct line of a session is one hit, at the first instant at which it was to be seen; \
+    letter in one piece. Each distinct line of a session is one hit, at the first instant at which it was to be seen (one that came again within \
+    two seconds, or stood all the time, is told with --since and --until by when it came first); \
     one that grew, as a prompt does with its answer, is one line, and counts from when it had its last form: with \
     --until before that it is not found. That \
-    instant stands behind the time, in JSON as `open`, and `abide snapshot` shows the screen: the entry behind which the \
+    instant, with --since the first behind that, stands behind the time, in JSON as `open`, and `abide snapshot` shows the screen: the entry behind which the \
     line was there (entry:123), or the position at which it was (seq:4096) if it was gone again by then. Lines \
     that a program drew over each other and that differ in numbers and signs alone are one hit too, unless --all is \
     given; one that was drawn over within a fiftieth of a second may be none. What is new in recordings is taken into an index first, which is only a cache; what was typed at a password \
@@ -67,10 +69,10 @@ pub(crate) struct Args {
     /// Only in sessions of this status; can be given several times
     #[arg(long, value_name = "STATUS", value_parser = PossibleValuesParser::new(Status::ALL.iter().map(|status| status.name())))]
     status: Vec<String>,
-    /// Only what was shown since: a time, or a duration back from now
+    /// Only what came since, or was drawn again: a time, or a duration back from now
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     since: Option<String>,
-    /// Only what was shown until: a time, or a duration back from now
+    /// Only what came until then: a time, or a duration back from now
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<String>,
     /// At most so many hits, the latest; 0 for all
@@ -119,8 +121,8 @@ impl Args {
         Ok(Searching {
             query,
             kind: if self.typed { Kind::Typed } else { Kind::Shown },
-            from: time(&self.since)?.unwrap_or(i64::MIN),
-            to: time(&self.until)?.unwrap_or(i64::MAX),
+            from: time(&self.since)?.unwrap_or(Time::Wall(i64::MIN)),
+            to: time(&self.until)?.unwrap_or(Time::Wall(i64::MAX)),
             limit: if self.limit == 0 { usize::MAX } else { self.limit },
             every: self.all,
         })

@@ -28,7 +28,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = concat!("An instant is a wall time (14:03:20, -10m, RFC 3339), an offset from the start (+12.5s), a position \
+    after_help = concat!("An instant is a time so long ago (-10m), a wall time (14:03:20, 2026-01-31, RFC 3339; as the clock \
+    of when the recording began went on), an offset from the start (+12.5s), a position \
     (seq:4096, as `seq` in JSON), an entry (#123 or entry:123), or a mark (mark:NAME, or just its name). Exits with 7 if \
     there is no recording to read.", signals_end_this!("the session goes on."))
 )]
@@ -101,7 +102,8 @@ pub(crate) struct SnapshotView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SnapshotInstant")]
 struct WhenView {
-    /// When it was so: the time that was asked for, now if a living host shows it, else when its last entry came.
+    /// When it was so: the time that was asked for, if the program still ran then; now if a living host shows it; else when
+    /// its last entry came.
     at: Time,
     /// How many entries of the recording it stands for; null if a living host shows it that is older than this field.
     entry: Option<u64>,

@@ -301,3 +301,37 @@ fn more_output_than_could_stand_where_nothing_can_be_read_is_told_apart() {
     assert_eq!(gaps, [[&json!("damage"), &json!(39)], [&json!("missing"), &json!(507)]], "{told}");
     assert!(stage.abide.run(&["search", "four"]).stderr.contains("gaps in 2 place"), "a search says it too");
 }
+
+#[test]
+fn a_date_alone_is_its_midnight_and_digits_alone_are_a_mark() {
+    let (stage, _scene) = stage(&Tape::new(30, 4).output("one").mark("2030").mark("10").output(" two"));
+    for mark in ["2030", "10"] {
+        assert_eq!(stage.text(&["snapshot", "--at", mark, ID]).trim_end(), "one", "{mark}");
+    }
+    // Wherever this is, the recording was made before.
+    assert_eq!(stage.text(&["snapshot", "--at", "2023-11-17", ID]).trim_end(), "one two");
+    assert!(stage.text(&["export", "--to", "2023-11-17", "--format", "txt", ID]).contains("one two"));
+    for (since, count) in [("2023-11-12", 1), ("2023-11-17", 0)] {
+        let found = data(stage.abide.json(&["search", "one", "--since", since]));
+        assert_eq!(found["hits"].as_array().map(Vec::len), Some(count), "{since}");
+    }
+}
+
+#[test]
+fn an_instant_that_there_is_not_is_named_with_the_status_of_its_session() {
+    let (stage, _scene) = stage(&tape());
+    for (args, asked) in [
+        (&["snapshot", "--at", "entry:99999"][..], "#99999"),
+        (&["snapshot", "--at", "seq:9999999"], "seq:9999999"),
+        (&["export", "-o", "x.cast", "--from", "+2s", "--to", "+1s"], "before it begins"),
+    ] {
+        let ran = stage.abide.run(&[args, &["--json", ID]].concat());
+        let error = &ran.json()["error"];
+        assert_eq!(
+            (ran.code(), &error["code"], &error["status"]),
+            (Some(2), &"bad_time".into(), &"exited".into()),
+            "{ran:?}"
+        );
+        assert!(word(&error["message"]).contains(asked), "{error}");
+    }
+}

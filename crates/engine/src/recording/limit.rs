@@ -5,10 +5,11 @@ use std::io;
 use abide_core::evidence::frame::body_from_line;
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
-use abide_core::instant::{At, Instant};
+use abide_core::instant::{At, Instant, Time};
 use abide_core::keyframe::Head;
 use abide_core::recording::{Entry, HEADER, Kind, Next, Start, next};
 use abide_core::status::Status;
+use abide_core::verdict::Now;
 
 use super::file::RecordingFile;
 use super::keyframes::Point;
@@ -45,30 +46,40 @@ pub(super) fn failed((id, status): (&SessionId, Status), error: &io::Error) -> F
 }
 
 /// The end of a span comes before its beginning.
-pub(super) fn reversed(id: &SessionId) -> Failure {
+pub(super) fn reversed(id: &SessionId, status: Status) -> Failure {
     Failure::new(Code::BadTime, "the span ends before it begins")
         .hint("give the earlier instant with --from and the later one with --to")
         .about(id.as_str())
+        .in_status(status)
 }
 
 /// All that was asked for was let go.
 #[must_use]
-pub fn let_go(id: &SessionId) -> Failure {
+pub fn let_go(id: &SessionId, status: Status) -> Failure {
     Failure::new(
         Code::BadTime,
         format!("what session {id} showed then was let go, so that what came later has room"),
     )
     .hint(format!("`abide logs {id}` shows what is left"))
     .about(id.as_str())
+    .in_status(status)
 }
 
-/// The recording ends before the span begins.
-pub(super) fn too_short(id: &SessionId, replayed: &Replayed) -> Failure {
+/// The recording ends before this, with which the span begins.
+pub(super) fn too_short((id, status): (&SessionId, Status), from: Limit, replayed: &Replayed) -> Failure {
     let Replayed { position, entries, .. } = replayed;
-    let has = format!("the recording of session {id} has {entries} entries with {position} bytes of output");
+    let asked = match from {
+        Limit::Position(position) => At::Position(position).to_string(),
+        Limit::Entry(entry) => At::Entry(entry).to_string(),
+        Limit::Start | Limit::Time { .. } | Limit::None => "what was asked for".to_owned(),
+    };
+    let has = format!(
+        "session {id} has not come to {asked}: its recording has {entries} entries with {position} bytes of output"
+    );
     Failure::new(Code::BadTime, has)
         .hint(format!("`abide snapshot {id}` shows its last screen"))
         .about(id.as_str())
+        .in_status(status)
 }
 
 pub(crate) fn read_start(recording: &RecordingFile) -> Option<Start> {
@@ -78,6 +89,16 @@ pub(crate) fn read_start(recording: &RecordingFile) -> Option<Start> {
         Next::Entry(Entry { kind: Kind::Start, payload, .. }, _) => body_from_line(payload).ok(),
         Next::Entry(..) | Next::Other(_) | Next::Damage(_) | Next::More(_) => None,
     }
+}
+
+/// When in wall time, in ms, what came at this time came, as it is told with that.
+pub(crate) fn recorded_at(home: &Home, session: &Session, time: Time, now: Now) -> i64 {
+    if let Time::Wall(wall) = time {
+        return wall;
+    }
+    let recording = home.session(&session.id).ok().and_then(|dir| dir.recording().ok());
+    let start = recording.and_then(|recording| read_start(&recording));
+    Clock::of(start.as_ref(), session).wall(time, session, now)
 }
 
 /// Turns the recording's own time into that of people.
@@ -116,21 +137,32 @@ impl Clock {
         Instant { micros, wall, ..Instant::default() }
     }
 
+    /// This time on the wall clock of when the recording began, in ms: if that was set since, its times are as if it had
+    /// not been.
+    fn wall(self, time: Time, session: &Session, now: Now) -> i64 {
+        let launched = session.evidence.beginning.launched.as_ref();
+        let shares = launched.is_some_and(|told| now.shares_clock(&session.evidence, told));
+        let began = i64::try_from(self.boot_us / 1000).unwrap_or(i64::MAX);
+        let boot = i64::try_from(now.at.boot).unwrap_or(i64::MAX);
+        time.wall(if shares { self.wall_ms.saturating_add(boot - began) } else { now.at.wall })
+    }
+
+    fn time(self, wall: i64, session: &Session) -> Result<Limit, Failure> {
+        let ms = u64::try_from(wall.saturating_sub(self.wall_ms)).map_err(|_| find::not_yet(session))?;
+        let asked = self.boot_us.saturating_add(ms.saturating_mul(1000));
+        // All that came within that very millisecond.
+        Ok(Limit::Time { asked, until: asked.saturating_add(999) })
+    }
+
     pub(super) fn limit(
         self,
         at: &At,
-        session: &Session,
+        (session, now): (&Session, Now),
         place: (&Home, &SessionDir, &RecordingFile),
     ) -> Result<Limit, Failure> {
         Ok(match at {
-            At::Wall(wall) => match u64::try_from(wall.saturating_sub(self.wall_ms)) {
-                Ok(ms) => {
-                    let asked = self.boot_us.saturating_add(ms.saturating_mul(1000));
-                    // All that came within that very millisecond.
-                    Limit::Time { asked, until: asked.saturating_add(999) }
-                }
-                Err(_) => return Err(find::not_yet(session)),
-            },
+            At::Wall(wall) => self.time(*wall, session)?,
+            At::Ago(ms) => self.time(self.wall(Time::Ago(*ms), session, now), session)?,
             At::Since(micros) => {
                 let asked = self.boot_us.saturating_add(*micros);
                 Limit::Time { asked, until: asked }

@@ -122,7 +122,8 @@ impl<'a> Replay<'a> {
         let recording = dir.recording().map_err(failed)?;
         let start = read_start(&recording);
         let clock = Clock::of(start.as_ref(), session);
-        let limit = |at: &At| clock.limit(at, session, (home, &dir, &recording));
+        let now = truth.now();
+        let limit = |at: &At| clock.limit(at, (session, now), (home, &dir, &recording));
         let from = span.from.as_ref().map(limit).transpose()?.unwrap_or(Limit::Start);
         let to = span.to.as_ref().map(limit).transpose()?.unwrap_or(Limit::None);
         let wanted = |head: &Head| from.admits_keyframe(head);
@@ -261,8 +262,8 @@ impl<'a> Replay<'a> {
         let until = until.map(|time| self.clock.micros(time.min(held)));
         let what = match stepped {
             Stepped::Begun if self.to.is_before(self.from, &self.replayed) => {
-                let told = if self.beginning.is_let_go { let_go } else { reversed };
-                return Err(told(self.tail.session()));
+                let says = if self.beginning.is_let_go { let_go } else { reversed };
+                return Err(says(told.0, told.1));
             }
             Stepped::Begun => What::Begin(&self.beginning.gaps),
             Stepped::Entry => match self.reader.peek() {
@@ -283,7 +284,7 @@ impl<'a> Replay<'a> {
             Stepped::Gap(gap) => What::Gap(gap),
             Stepped::LetGo => What::LetGo,
             Stepped::CaughtUp => What::CaughtUp,
-            Stepped::Short => return Err(too_short(self.tail.session(), &self.replayed)),
+            Stepped::Short => return Err(too_short(told, self.from, &self.replayed)),
             Stepped::End => return Ok(None),
         };
         let time = self.asked.take().unwrap_or(self.replayed.time);

@@ -6,7 +6,7 @@ use std::io;
 use std::ops::Range;
 
 use abide_core::id::SessionId;
-use abide_core::instant::Instant;
+use abide_core::instant::{Instant, Time};
 use abide_core::search::{Kind, Line, Point, Query, lines};
 
 use super::block::Block;
@@ -17,9 +17,9 @@ use super::index::Index;
 pub struct Wanted {
     pub query: Query,
     pub kind: Kind,
-    /// Only what was to be seen between these wall times, in ms.
-    pub from: i64,
-    pub to: i64,
+    /// Only what came between these times, or was drawn again.
+    pub from: Time,
+    pub to: Time,
     /// Only so many of the latest.
     pub limit: usize,
     /// Also each of the lines that were drawn over each other.
@@ -81,9 +81,30 @@ enum Same {
     Letters(String),
 }
 
+/// Wall times as they stand with the lines of one session, in ms.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Between {
+    pub(super) from: i64,
+    pub(super) to: i64,
+}
+
+impl Between {
+    /// A line as far as it came between them, if it did. One that stood all the time came before.
+    fn part<'t>(self, line: &Line<'t>) -> Option<Line<'t>> {
+        let Self { from, to } = self;
+        let Line { first, last, .. } = *line;
+        let came = first.wall <= to && last.wall >= from;
+        let within = |instant: &Instant| (from..=to).contains(&instant.wall);
+        let first = if within(&first) || !within(&last) { first } else { last };
+        let last = if within(&last) { last } else { first };
+        came.then_some(Line { first, last, ..*line })
+    }
+}
+
 struct Hits<'a> {
     session: &'a SessionId,
     wanted: &'a Wanted,
+    between: Between,
     found: HashMap<Same, Group>,
     more: bool,
 }
@@ -92,8 +113,13 @@ struct Hits<'a> {
 ///
 /// # Errors
 /// If the index is not as it was written.
-pub(super) fn of(index: &Index, session: &SessionId, wanted: &Wanted) -> io::Result<(Vec<Hit>, bool)> {
-    let mut hits = Hits { session, wanted, found: HashMap::new(), more: false };
+pub(super) fn of(
+    index: &Index,
+    session: &SessionId,
+    wanted: &Wanted,
+    between: Between,
+) -> io::Result<(Vec<Hit>, bool)> {
+    let mut hits = Hits { session, wanted, between, found: HashMap::new(), more: false };
     let Point { text, rest, .. } = &index.point;
     hits.search(usize::MAX, text, || Ok(lines::read(text, rest).ok_or(io::ErrorKind::InvalidData)?))?;
     for (number, block) in index.blocks.iter().enumerate().rev() {
@@ -109,8 +135,8 @@ pub(super) fn of(index: &Index, session: &SessionId, wanted: &Wanted) -> io::Res
 impl Hits<'_> {
     /// Whether a block, which is older than all that were searched, may have something to tell.
     fn may_be_in(&mut self, block: &Block, index: &Index) -> io::Result<bool> {
-        let Wanted { query, from, to, limit, .. } = self.wanted;
-        if !block.overlaps(*from, *to) {
+        let Wanted { query, limit, .. } = self.wanted;
+        if !block.overlaps(self.between.from, self.between.to) {
             return Ok(false);
         }
         let Some(sieve) = block.sieve(index.file())? else {
@@ -158,12 +184,12 @@ impl Hits<'_> {
 
     /// Takes a line that was found; if these are given, only one that they are the checksums of, or that may be alike.
     fn take(&mut self, line: &Line<'_>, order: (usize, usize), known: Option<&HashSet<u32>>) {
-        let Wanted { query, kind, from, to, every, .. } = self.wanted;
-        let meant = line.kind == *kind && line.first.wall <= *to && line.last.wall >= *from;
+        let Wanted { query, kind, every, .. } = self.wanted;
+        let Some(line) = &self.between.part(line).filter(|line| line.kind == *kind) else { return };
         let form = crc32fast::hash(line.text.as_bytes());
         let is_new = known.is_some_and(|known| !line.redrawn && !known.contains(&form));
-        self.more |= meant && is_new;
-        if !meant || is_new {
+        self.more |= is_new;
+        if is_new {
             return;
         }
         let same = match line.redrawn && !every {

@@ -108,7 +108,7 @@ impl Verb for Args {
         let to = self.to.as_deref().map(|text| when::at(text, now)).transpose()?;
         let to = self.side(&sessions, &session, to.as_ref())?;
         if from.snapshot.is_let_go && to.snapshot.is_let_go {
-            return Err(let_go(&session.id));
+            return Err(let_go(&session.id, session.verdict.status));
         }
         for missing in from.snapshot.gaps.iter().chain(&to.snapshot.gaps) {
             front.output.warn(&missing.says(), None);

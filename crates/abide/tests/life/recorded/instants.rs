@@ -2,7 +2,12 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
+use abide_core::evidence::frame::{body_from_line, body_to_line};
+use abide_core::recording::{Entry, Next, Start, header, next};
+use abide_sys::clock;
 use abide_testkit::deadline::until;
 use serde_json::Value;
 
@@ -51,6 +56,55 @@ fn an_instant_looks_the_same_while_the_session_runs_after_a_crash_and_with_a_tor
     let last = snapshot(&world, &[], &life.id);
     assert_eq!((&last["hash"], last["gaps"].as_array().map(Vec::len)), (&live["hash"], Some(1)), "{last}");
     assert_eq!(last["entry"], live["entry"], "as the host counted it");
+}
+
+/// Makes a recording say that its wall clock was an hour behind when it began: what a clock leaves that was set since.
+fn set_back(recording: &Path) {
+    let bytes = fs::read(recording).expect("it is ours");
+    let Next::Entry(entry, _) = next(&bytes) else { panic!("it has begun") };
+    let start: Start = body_from_line(entry.payload).expect("a start");
+    let payload =
+        body_to_line(&Start { wall_ms: start.wall_ms - 3_600_000, ..start }).expect("it can be stored");
+    assert_eq!(payload.len(), entry.payload.len(), "a number of as many digits");
+    let changed = [&header(&Entry { payload: &payload, ..entry })[..], &payload].concat();
+    let file = fs::OpenOptions::new().write(true).open(recording).expect("it is ours");
+    file.write_all_at(&changed, 0).expect("there is room");
+}
+
+#[test]
+fn how_long_ago_something_was_shown_is_told_by_a_clock_that_nobody_sets() {
+    let world = World::new();
+    let life = world.observe(world.launch(&[], &["sh", "-c", "echo one; read x; echo two; read y"]));
+    let id = life.id.as_str();
+    let ran = |args: &[&str]| world.abide.run(&[args, &[id]].concat()).stdout;
+    life.until_shown("one");
+    assert_eq!(world.abide.run(&["wait", "--idle", "1s", "--timeout", "30s", id]).code(), Some(0));
+    let between = clock::now().boot - 500;
+    assert_eq!(world.abide.run(&["type", "--enter", id, "x"]).code(), Some(0));
+    life.until_shown("two");
+    assert_eq!(world.abide.run(&["wait", "--idle", "300ms", "--timeout", "30s", id]).code(), Some(0));
+    set_back(&world.dir(id).join("recording"));
+    let ago = || format!("{}ms", clock::now().boot - between);
+    let then = ran(&["snapshot", "--at", &format!("-{}", ago())]);
+    assert!(then.contains("one") && !then.contains("two"), "{then}");
+    let changed = ran(&["diff", "--from", &format!("{} ago", ago())]);
+    assert!(changed.contains("two"), "{changed}");
+    let logged = ran(&["logs", "--since", &ago()]);
+    assert!(logged.contains("two") && !logged.contains("one"), "{logged}");
+    let found = |word: &str| {
+        let since = ["search", "--json", word, "--since", &ago(), "--session"].map(str::to_owned);
+        let args: Vec<&str> = since.iter().map(String::as_str).chain([id]).collect();
+        data(&world.abide.run(&args))["hits"].as_array().map(Vec::len)
+    };
+    assert_eq!((found("two"), found("one")), (Some(1), Some(0)));
+    // Behind the last entry it stands as it does, and the time is the one that was asked for.
+    let last = snapshot(&world, &["--at", "-100ms"], id);
+    let entry = snapshot(&world, &["--at", &format!("entry:{}", last["entry"])], id);
+    let micros = |told: &Value| {
+        let since = told["since"].as_str().expect("an offset").strip_prefix('+').expect("from the start");
+        abide_core::instant::micros(since).expect("a duration")
+    };
+    assert!(micros(&last) >= micros(&entry) + 200_000, "{last} {entry}");
 }
 
 #[test]

@@ -82,3 +82,37 @@ fn what_an_exec_lets_scroll_by_is_shown_by_its_instant() {
         assert!(is_shown(&stage, hit), "{hit}");
     }
 }
+
+#[test]
+fn a_line_is_found_in_the_time_in_which_it_came_and_at_an_instant_of_that() {
+    let stage = Stage::new();
+    let clear = "\x1b[2J\x1b[H";
+    let mut tape = Tape::new(80, 24);
+    for (seconds, shown) in [(0, "windowed"), (1, clear), (6, "windowed"), (7, clear), (60, "end")] {
+        tape = tape.at(seconds * 1_000_000).output(shown);
+    }
+    recorded(&stage, "windowed", &tape);
+    let second = |second: u64| format!("2023-11-14T22:13:{}Z", 20 + second);
+    for (from, until, at) in
+        [(0, 8, Some((0, 6))), (0, 3, Some((0, 0))), (3, 4, None), (3, 8, Some((6, 6))), (8, 20, None)]
+    {
+        let hits = hits(&stage, &["windowed", "--since", &second(from), "--until", &second(until)]);
+        let told = hits.first().map(|hit| (word(&hit["at"]), word(&hit["last"]["at"])));
+        let at = at.map(|(first, last)| (second(first), second(last)));
+        let at = at.map(|(first, last)| (first.replace('Z', ".000Z"), last.replace('Z', ".000Z")));
+        assert_eq!(told, at, "{from} to {until}");
+        assert!(hits.iter().all(|hit| is_shown(&stage, hit)), "{hits:?}");
+    }
+    assert_eq!(hits(&stage, &["windowed"])[0]["count"], 2);
+}
+
+#[test]
+fn a_line_that_went_and_came_back_in_its_row_came_as_often() {
+    let stage = Stage::new();
+    let shown = |tape: Tape, number: u64| {
+        let tape = tape.at(number * 1_000_000).output("\x1b[2J\x1b[Hcomeback");
+        tape.at(number * 1_000_000 + 500_000).output("\x1b[2J\x1b[H")
+    };
+    recorded(&stage, "comeback", &(0..4).fold(Tape::new(80, 24), shown));
+    assert_eq!(hits(&stage, &["comeback"])[0]["count"], 4);
+}

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use abide_sys::clock;
+
 use super::super::damage::Gap;
 use super::super::tail::News;
 use super::stride::{Stepped, Taken};
@@ -52,6 +54,13 @@ impl Replay<'_> {
                             self.replayed.finish();
                         }
                         self.stand_until_now();
+                        // The screen of a program that goes on stands so until now.
+                        if let Limit::Time { asked, .. } = self.from
+                            && !self.tail.has_ended()
+                            && asked <= clock::boot_micros()
+                        {
+                            self.asked = Some(asked.max(self.replayed.time));
+                        }
                         break;
                     }
                     None => return Ok(Stepped::Short),
