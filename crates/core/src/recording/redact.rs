@@ -151,11 +151,12 @@ fn is_secret_part(part: &str) -> bool {
         || within.iter().any(|word| part.contains(word))
 }
 
-/// What has the form of a well-known token, wherever it stands.
+/// What has the form of a well-known token, wherever it stands, and the passwords of URLs; in order and apart from each other.
 #[must_use]
 pub fn tokens(text: &str) -> Vec<Range<usize>> {
     let in_token = |c: char| c.is_ascii_alphanumeric() || "_-.+/~=".contains(c);
-    let mut found = Vec::new();
+    let mut found: Vec<Range<usize>> =
+        text.match_indices("://").filter_map(|(at, _)| url_password(text, at + 3)).collect();
     let (mut at, mut before) = (0, "");
     while let Some(skipped) = text[at..].find(in_token) {
         let start = at + skipped;
@@ -167,15 +168,14 @@ pub fn tokens(text: &str) -> Vec<Range<usize>> {
         let end = start + word.len();
         let announced = ["bearer", "basic"].iter().any(|scheme| before.eq_ignore_ascii_case(scheme))
             && text[..start].ends_with(' ');
-        let in_url = !word.contains('/') && is_url_password(&text[..start], &text[end..]);
-        if !word.is_empty() && (is_token(word) || announced || in_url) {
+        if !word.is_empty() && (is_token(word) || announced) {
             found.push(start..end);
         } else {
             found.extend(in_path(word).map(|range| start + range.start..start + range.end));
         }
         (at, before) = (end.max(at + skipped + length), word);
     }
-    found
+    apart(found)
 }
 
 /// Which parts of a path are tokens by themselves.
@@ -185,37 +185,26 @@ fn in_path(word: &str) -> impl Iterator<Item = Range<usize>> {
     parts.map(move |part| place(part)..place(part) + part.len())
 }
 
+/// What tokens begin with, by who gives them out.
+const PREFIXES: &str = "\
+    sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glptt- gloas- glsa_ xoxa- xoxb- xoxc- xoxd- xoxp- xoxr- xoxs- \
+    xoxe. xapp- AKIA ASIA AIza GOCSPX- ya29. hf_ npm_ pypi- rubygems_ dckr_pat_ eyJ sk_live_ sk_test_ rk_live_ rk_test_ whsec_ \
+    gsk_ xai- pplx- r8_ nvapi- hvs. hvb. hvr. dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- lin_api_ \
+    figd_ tskey- sbp_ sb_secret_ ATATT3 AGE-SECRET-KEY-";
+
 fn is_token(word: &str) -> bool {
-    const PREFIXES: &[&str] = &[
-        "sk-",
-        "ghp_",
-        "gho_",
-        "ghu_",
-        "ghs_",
-        "ghr_",
-        "github_pat_",
-        "glpat-",
-        "xoxa-",
-        "xoxb-",
-        "xoxp-",
-        "xoxr-",
-        "xoxs-",
-        "xoxe.",
-        "xapp-",
-        "AKIA",
-        "ASIA",
-        "AIza",
-        "hf_",
-        "npm_",
-        "pypi-",
-        "eyJ",
-    ];
     const SHORTEST_TAIL: usize = 8;
-    let known = PREFIXES.iter().filter_map(|prefix| word.strip_prefix(prefix)).any(|tail| {
-        let plain = tail.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
-        plain && tail.len() >= SHORTEST_TAIL
-    });
-    known || is_noise(word)
+    // Most words are shorter than any token.
+    if word.len() < SHORTEST_TAIL + 3 {
+        return false;
+    }
+    let plain = |tail: &str| tail.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    let mut known = PREFIXES.split(' ').filter_map(|prefix| word.strip_prefix(prefix));
+    // Too short to tell by its beginning alone.
+    let mail = word.strip_prefix("SG.").and_then(|tail| tail.split_once('.'));
+    known.any(|tail| plain(tail) && tail.len() >= SHORTEST_TAIL)
+        || mail.is_some_and(|(id, tail)| plain(id) && plain(tail) && tail.len() >= SHORTEST_TAIL)
+        || is_noise(word)
 }
 
 /// So long and so mixed that no person wrote it: the lines of a key. Digests have letters of one case only.
@@ -227,13 +216,17 @@ fn is_noise(word: &str) -> bool {
     word.len() >= LONG && mixed && !path && !word.contains(['.', '~', '-', '_'])
 }
 
-/// `scheme://user:` before it and `@` behind it.
-fn is_url_password(before: &str, behind: &str) -> bool {
-    if !behind.starts_with('@') {
-        return false;
-    }
-    let user = before.strip_suffix(':').and_then(|url| url.rsplit_once("//"));
-    user.is_some_and(|(scheme, user)| scheme.ends_with(':') && !user.contains('/'))
+/// Between `scheme://user:` and the last `@` before the host, whatever stands there; the text behind `://` begins here.
+fn url_password(text: &str, begin: usize) -> Option<Range<usize>> {
+    let rest = &text[begin..];
+    let end = rest.find(|c: char| c.is_whitespace() || c.is_control() || "\"'<>`".contains(c));
+    let url = &rest[..end.unwrap_or(rest.len())];
+    let user = url.find([':', '/', '@']).filter(|at| url[*at..].starts_with(':'))?;
+    let host = url.find(['/', '?', '#']).unwrap_or(url.len());
+    // A password that nobody has encoded may hold what ends a host; a port may not.
+    let port = user < host && url[user + 1..host].bytes().all(|byte| byte.is_ascii_digit());
+    let at = url[..host].rfind('@').or_else(|| url.rfind('@').filter(|_| !port))?;
+    (at > user + 1).then(|| begin + user + 1..begin + at)
 }
 
 /// Values of names that tell: `API_KEY=...`, `password: ...`, `"token": "..."`, `--secret ...`.
@@ -246,9 +239,12 @@ fn named(text: &str) -> Vec<Range<usize>> {
         let length = text[start..].find(|c| !in_name(c)).unwrap_or(text.len() - start);
         let (name, rest) = (&text[start..start + length], &text[start + length..]);
         at = start + length;
-        if tells(name)
-            && let Some(value) = value(rest, name.starts_with("--"))
-        {
+        let value = if tells(name) {
+            value(rest, name.starts_with("--"))
+        } else {
+            of_curl(&text[..start], name, rest)
+        };
+        if let Some(value) = value {
             found.push(at + value.start..at + value.end);
             at += value.end;
         }
@@ -263,9 +259,23 @@ fn tells(name: &str) -> bool {
     is_secret_name(name) && !(alone && common && !name.starts_with("--"))
 }
 
-/// Where in what follows a name its value is.
+/// `curl -u user:password`.
+fn of_curl(before: &str, name: &str, rest: &str) -> Option<Range<usize>> {
+    let attached = name.strip_prefix("-u").filter(|user| !user.is_empty() && rest.starts_with(':'));
+    let option = ["-u", "-U", "--user", "--proxy-user"].contains(&name) || attached.is_some();
+    if !option || !before.contains("curl") {
+        return None;
+    }
+    let word = rest.trim_start_matches([' ', '=', '"', '\'']);
+    let end = word.find(|c: char| c.is_whitespace() || "\"'".contains(c)).unwrap_or(word.len());
+    let user = word[..end].find(':').filter(|user| user + 1 < end)?;
+    let start = rest.len() - word.len();
+    Some(start + user + 1..start + end)
+}
+
+/// Where in what follows a name its value is: in quotes up to the last of them, else up to a blank.
 fn value(rest: &str, option: bool) -> Option<Range<usize>> {
-    let trimmed = rest.trim_start_matches(['"', '\'']).trim_start_matches(' ');
+    let trimmed = rest.trim_start_matches(['"', '\'', '\\']).trim_start_matches(' ');
     let assigned = trimmed.strip_prefix([':', '=']).filter(|after| !after.starts_with("//"));
     let after = match assigned {
         Some(after) => after.trim_start_matches(' '),
@@ -275,14 +285,30 @@ fn value(rest: &str, option: bool) -> Option<Range<usize>> {
     let (start, end) = match after.chars().next()? {
         quote @ ('"' | '\'') => {
             let inside = &after[1..];
-            (start + 1, start + 1 + inside.find(quote).unwrap_or(inside.len()))
+            (start + 1, start + 1 + end_of_quoted(inside, quote))
+        }
+        // Within quotes of its own.
+        '\\' if after[1..].starts_with(['"', '\'']) => {
+            let (quote, inside) = after.split_at(2);
+            (start + 2, start + 2 + inside.find(quote).unwrap_or(inside.len()))
         }
         _ => {
-            let end = after.find(|c: char| c.is_whitespace() || c.is_control() || "\"',;&|)".contains(c));
+            let end = after.find(|c: char| c.is_whitespace() || c.is_control() || "\"'".contains(c));
             (start, start + end.unwrap_or(after.len()))
         }
     };
     (end > start).then_some(start..end)
+}
+
+/// Where the quote is that is not behind a backslash.
+fn end_of_quoted(inside: &str, quote: char) -> usize {
+    let mut escaped = false;
+    let end = inside.find(|c: char| {
+        let ends = c == quote && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    });
+    end.unwrap_or(inside.len())
 }
 
 #[cfg(test)]
@@ -305,14 +331,38 @@ mod tests {
             ("git clone https://me:hunter2@host/x", "git clone https://me:*******@host/x"),
             ("x --db-password hunter2 -v", "x --db-password ******* -v"),
             ("AWS_SECRET_ACCESS_KEY='q/w+e'", "AWS_SECRET_ACCESS_KEY='*****'"),
+            ("postgres://admin:p%40ss!word@db.host/x", "postgres://admin:***********@db.host/x"),
+            ("x amqp://u:a/b#c@h:1/x?y=1 z", "x amqp://u:*****@h:1/x?y=1 z"),
+            ("redis://:p@ss@h", "redis://:****@h"),
+            ("'https://u:pässw@h' and", "'https://u:*****@h' and"),
+            ("DB_PASSWORD=abc&defGHI;rest,more next", "DB_PASSWORD=******************** next"),
+            (r#"{"password": "hunt\"er2", "a": 1}"#, r#"{"password": "*********", "a": 1}"#),
+            (r#"'{\"token\": \"hunter2\", 1}'"#, r#"'{\"token\": \"*******\", 1}'"#),
+            ("curl -u user:hunter2 https://h", "curl -u user:******* https://h"),
+            ("curl -s --user 'user:hunter2' h", "curl -s --user 'user:*******' h"),
+            ("curl -uuser:hunter2 h", "curl -uuser:******* h"),
         ] {
             assert_eq!(hidden(text), shown);
         }
     }
 
     #[test]
+    fn tokens_are_known_by_what_they_begin_with() {
+        for prefix in PREFIXES.split(' ').chain(["SG.abcdefgh."]) {
+            assert!(!prefix.is_empty());
+            let token = format!("{prefix}a1b2C3d4e5F6");
+            assert_eq!(hidden(&format!("is {token} it")), format!("is {} it", "*".repeat(token.len())));
+        }
+    }
+
+    #[test]
     fn ordinary_text_is_left_alone() {
         for text in [
+            "see http://localhost:8080/a@b and https://h/u:x@y",
+            "git clone git@github.com:u/x and ssh://git@host:22/x",
+            "docker run -u 1000:1000 --user app:app image",
+            "SG.is a name",
+            "curl -u user https://h:80/x",
             "press any key: y",
             "PWD=/srv/app",
             "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
