@@ -1,4 +1,4 @@
-//! Plain text: every line that a session showed, as it was seen on its screen, once; what was cleared away included.
+//! Plain text: the lines that a session showed, as they were seen on its screen, once; what was cleared away with all of it included.
 
 use std::io::{self, Write};
 

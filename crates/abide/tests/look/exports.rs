@@ -121,6 +121,14 @@ fn a_device_without_room_stays_what_it_is_and_the_way_out_fits() {
 }
 
 #[test]
+fn text_has_what_another_size_cut_off() {
+    let rows: Vec<String> = (1..=24).map(|row| format!("row {row}")).collect();
+    let tape = Tape::new(80, 24).output(rows.join("\r\n")).output("\x1b[H").resize(80, 10).resize(80, 24);
+    let (stage, _scene) = stage(&tape);
+    assert_eq!(stage.text(&["export", "--format", "txt", ID]).trim_end(), rows.join("\n"));
+}
+
+#[test]
 fn a_token_that_a_program_draws_in_parts_is_in_no_format() {
     let mut tape =
         Tape::new(40, 10).output("\x1b[?1049h\x1b[5;5Hghp_01234\x1b[7;1Hother\x1b[5;14H56789abcdef");

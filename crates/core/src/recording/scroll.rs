@@ -1,6 +1,7 @@
-//! Scroll: everything that a terminal showed as lines of text, from first to last: each line once, when it leaves the screen
-//! at its top or is cleared away with all others, and at the end those that are still there. Of the alternate page, what stood
-//! there when it was left, behind the line that it was called from. Nothing is lost however long it is, and little is held.
+//! Scroll: what a terminal showed as lines of text, from first to last: each line once, when it leaves the screen at its top, is
+//! cleared away with all others or is cut off below by another size, and at the end those that are still there. Of the alternate
+//! page, what stood there when it was left, behind the line that it was called from. What is erased or drawn over in its place
+//! is no line of it: programs draw the same again and again. Nothing else is lost however long it is, and little is held.
 
 use std::collections::VecDeque;
 
@@ -20,7 +21,7 @@ pub struct Scroll {
     begun: String,
     /// So many lines at the top of the screen have been given before: a larger screen took them back.
     skipped: usize,
-    /// What stood on alternate pages that were left, and how many lines of the main page come before it.
+    /// What stood on alternate pages that were left, or was cut off below, and how many lines of the main page come before it.
     called: VecDeque<(usize, Vec<String>)>,
     /// The page that was cleared last.
     cleared: Vec<String>,
@@ -141,9 +142,14 @@ impl Scroll {
     /// The terminal has another size from here on.
     pub fn resize(&mut self, size: Size, line: &mut impl FnMut(&str)) {
         // Lines are wrapped anew, so rows are no measure; lines that were not given yet are.
-        let waiting = lines_of(&self.screen.main()).saturating_sub(self.skipped);
+        let before = lines(&self.screen.main());
+        let above = lines_above_cursor(&self.screen);
         self.screen.resize(size);
         let on_screen = lines_of(&self.screen.main());
+        // The cursor stays with its line: so many lines went up, and what is behind all others is on the screen no more.
+        let went_up = above.saturating_sub(lines_above_cursor(&self.screen));
+        let cut_off = if self.screen.alternate() { Vec::new() } else { self.cut_off(&before, went_up) };
+        let waiting = before.len().saturating_sub(self.skipped + cut_off.len());
         self.skipped = on_screen.saturating_sub(waiting);
         self.begun.clear();
         let mut left = waiting.saturating_sub(on_screen);
@@ -159,7 +165,17 @@ impl Scroll {
             first = index;
         }
         self.given = gone + first as u64;
+        if !cut_off.is_empty() {
+            self.called.push_back((waiting, cut_off));
+        }
         self.collect(line);
+    }
+
+    /// The last of these lines that are on the main page no more, so many of the first having gone up.
+    fn cut_off(&self, before: &[String], went_up: usize) -> Vec<String> {
+        let kept = went_up + lines_of(&self.screen.main());
+        let cut_off = before.get(kept..).unwrap_or_default();
+        cut_off.iter().map(|line| line.trim_end().to_owned()).collect()
     }
 
     /// Gives the lines that are still on the screen: those of the main page, then of the alternate one if it is shown.
@@ -234,7 +250,25 @@ fn used_rows(view: &View<'_>) -> Vec<(String, bool)> {
     rows
 }
 
-/// How many lines end within a screen that is not blank there.
+/// The lines that end within a screen that is not blank there.
+fn lines(view: &View<'_>) -> Vec<String> {
+    let (mut lines, mut begun) = (Vec::new(), String::new());
+    for (text, wrapped) in used_rows(view) {
+        begun.push_str(&text);
+        if !wrapped {
+            lines.push(std::mem::take(&mut begun));
+        }
+    }
+    lines
+}
+
+/// How many lines end above the cursor.
+fn lines_above_cursor(screen: &Screen) -> usize {
+    let live = screen.live();
+    (0..live.cursor().row).filter(|row| !live.is_wrapped(*row)).count()
+}
+
+/// How many of them there are.
 fn lines_of(view: &View<'_>) -> usize {
     used_rows(view).iter().filter(|(_, wrapped)| !wrapped).count()
 }
@@ -278,6 +312,24 @@ mod tests {
         for (cols, rows) in [(10, 8), (10, 2), (4, 3), (30, 3), (5, 9), (30, 1)] {
             assert_eq!(all(&[(&text, Some(size(cols, rows))), (&text, None)]), expected, "{cols}x{rows}");
         }
+    }
+
+    #[test]
+    fn what_another_size_cuts_off_below_the_cursor_is_there_and_in_its_place() {
+        let four = "one\r\ntwo\r\nthree\r\nfour";
+        let expected = ["one", "two", "three", "four"];
+        let large = Some(size(10, 4));
+        for small in [size(10, 2), size(10, 1), size(4, 2)] {
+            let steps = [("", large), (four, None), ("\x1b[H", Some(small)), ("", large)];
+            assert_eq!(all(&steps), expected, "{small:?}");
+            let steps =
+                [("", large), ("zero\r\n", None), (four, None), ("\x1b[2;1H", Some(small)), ("", large)];
+            assert_eq!(all(&steps)[..2], ["zero", "one"], "{small:?}");
+            assert_eq!(all(&steps).len(), 5, "{small:?}: {:?}", all(&steps));
+        }
+        // What is written there afterwards comes behind it.
+        let steps = [("", large), (four, None), ("\x1b[H", Some(size(10, 2))), ("\x1b[2;1H\nlast", None)];
+        assert_eq!(all(&steps), ["one", "two", "three", "four", "last"]);
     }
 
     #[test]

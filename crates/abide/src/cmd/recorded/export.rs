@@ -30,7 +30,7 @@ use crate::when;
 
 const EXAMPLES: &str = "Examples:
   abide export -o build.cast build                 for asciinema: asciinema play build.cast
-  abide export --format txt nightly > nightly.txt  every line it showed, as it was seen
+  abide export --format txt nightly > nightly.txt  the lines it showed, as they were seen
   abide export -o demo.html @last                  a page that plays it
   abide export -o demo.gif --idle-limit 1s @last   a film; also .mp4 and .svg, or the last screen as .png
   abide export --from -10m --idle-limit 2s nightly > last.cast
@@ -90,7 +90,8 @@ pub(crate) struct Args {
 enum Format {
     /// For asciinema and its players
     Cast,
-    /// Every line it showed, also those that were cleared away; of the alternate screen what stood there when it was left
+    /// The lines it showed, also those that were cleared away with the whole screen; of the alternate screen what stood there
+    /// when it was left. What was erased or drawn over in its place is in `logs` and found by `search`
     Txt,
     /// A page that plays it
     Html,
