@@ -14,6 +14,9 @@ use abide_core::recording::redact;
 use abide_core::screen::Screen;
 use abide_engine::Step;
 
+/// Kinds of video that nothing is made as; video is made as mp4.
+pub(crate) const VIDEO: [&str; 4] = ["webm", "mkv", "mov", "avi"];
+
 /// What is the same for every format.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {

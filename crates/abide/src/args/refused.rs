@@ -11,6 +11,7 @@ use super::{Cli, nearest};
 use crate::cmd::{Command, NO_CODE};
 use crate::config::Config;
 use crate::config::form::Colours;
+use crate::export::VIDEO;
 use crate::output::Output;
 use crate::show::shell;
 
@@ -160,6 +161,9 @@ impl Refused {
             return (format!("`{option}` needs a value"), hint);
         }
         let message = format!("`{typed}` is no value for `{option}`");
+        if VIDEO.contains(&typed.as_str()) && valid.iter().any(|valid| valid == "mp4") {
+            return (format!("{message}: video is made as mp4"), Some(self.one_of(&valid)));
+        }
         if !valid.is_empty() {
             let known: Vec<&str> = valid.iter().map(String::as_str).collect();
             let meant = nearest::nearest(&typed, &known).map(|meant| self.meant(meant));

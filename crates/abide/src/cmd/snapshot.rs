@@ -160,7 +160,7 @@ impl Verb for Args {
             let view = self.view(&snapshot, session.id.to_string(), now);
             front.output.show(&view, |page| {
                 for line in &view.lines {
-                    page.plain(line).end();
+                    page.printed(line).end();
                 }
             })?;
         }

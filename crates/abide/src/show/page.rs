@@ -93,7 +93,7 @@ impl Page {
             if at > 0 {
                 self.tab();
             }
-            self.plain(piece);
+            self.text.push_str(&safe::printed(piece));
         }
         self
     }

@@ -20,9 +20,26 @@ const fn is_unsafe(c: char) -> bool {
     }
 }
 
+/// Whether a character takes no room and does nothing: in a name it deceives, in what a program showed it is text.
+const fn is_unseen(c: char) -> bool {
+    match c {
+        '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => true,
+        _ => false,
+    }
+}
+
 /// The text on one line, with every unsafe character spelled out.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unsafe) {
+    spelled(text, is_unsafe)
+}
+
+/// The same for what a program showed, as it did.
+pub(crate) fn printed(text: &str) -> Cow<'_, str> {
+    spelled(text, |c| is_unsafe(c) && !is_unseen(c))
+}
+
+fn spelled(text: &str, is_unsafe: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 8);
@@ -82,6 +99,7 @@ mod tests {
         assert!(!safe.contains(is_unsafe));
         assert_eq!(safe, r"a\x1b[31m\u{9b}2J\x7f\u{202e}b\u{2066}\n\r\t\x00\u{200b}\u{e0041}é漢");
         assert_eq!(lines("a\nb\u{7}"), "a\nb\\x07");
+        assert_eq!(printed("a\u{200b}\u{feff}b\u{202e}\u{1b}"), "a\u{200b}\u{feff}b\\u{202e}\\x1b");
     }
 
     #[test]

@@ -121,6 +121,36 @@ fn a_device_without_room_stays_what_it_is_and_the_way_out_fits() {
 }
 
 #[test]
+fn the_ending_of_a_name_says_what_to_make_in_any_case() {
+    let (stage, _scene) = stage(&tape());
+    let folder = folder(&stage);
+    for (verb, name, begins) in [
+        ("screenshot", "UP.PNG", "\u{89}PNG"),
+        ("screenshot", "Up.Svg", "<svg"),
+        ("export", "UP.CAST", "{\"version\":3"),
+    ] {
+        let ran = made(&stage, verb, &folder.join(name));
+        assert_eq!(ran.code(), Some(0), "{ran:?}");
+        let bytes = fs::read(folder.join(name)).expect("it is there");
+        let first: String = bytes.iter().take(begins.chars().count()).map(|byte| char::from(*byte)).collect();
+        assert_eq!(first, begins, "{name}");
+    }
+}
+
+#[test]
+fn characters_without_width_are_shown_as_they_came() {
+    let shown = "a\u{200b}b\u{feff}c \u{2060}d";
+    let (stage, _scene) = stage(&Tape::new(30, 4).output(shown));
+    for args in [&["snapshot"][..], &["logs"], &["export", "--format", "txt"]] {
+        let text = stage.text(&[args, &[ID]].concat());
+        assert_eq!(text.trim_end(), shown, "{args:?}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&stage.text(&["snapshot", "--json", ID])).expect("JSON");
+    assert_eq!(json["data"]["lines"][0], shown);
+}
+
+#[test]
 fn text_has_what_another_size_cut_off() {
     let rows: Vec<String> = (1..=24).map(|row| format!("row {row}")).collect();
     let tape = Tape::new(80, 24).output(rows.join("\r\n")).output("\x1b[H").resize(80, 10).resize(80, 24);
@@ -288,6 +318,7 @@ fn what_makes_no_sense_is_refused_and_the_way_out_named() {
     let webm = folder.join("x.webm").to_str().expect("it is text").to_owned();
     for (args, says) in [
         (&["-o", &webm][..], "video is made as mp4"),
+        (&["--format", "webm"], "video is made as mp4"),
         (&["-o", "x.docx"], ".cast, .txt, .html, .gif, .svg, .mp4, .png"),
         (&["--from", "+2s", "--to", "+1s"], "the span ends before it begins"),
         (&["--from", "#3", "--to", "#1"], "the span ends before it begins"),

@@ -1,5 +1,6 @@
 //! `abide export`: a recording, or a span of it, as a file that others can open.
 
+use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ use crate::export::film::{Filmed, Made};
 use crate::export::html::Player;
 use crate::export::redacted::Redacted;
 use crate::export::text::Text;
-use crate::export::{About, Ending, Export, Wanted};
+use crate::export::{About, Ending, Export, VIDEO, Wanted};
 use crate::show::recorded::gap::GapView;
 use crate::show::recorded::instant::InstantView;
 use crate::show::secret;
@@ -140,7 +141,12 @@ impl Verb for Args {
         let span = Span { from: instant(&self.from)?, to: instant(&self.to)? };
         let format = self.format()?;
         self.admits_flags(format)?;
-        let mut export = self.export(format, &session, || largest(&sessions, &session, &span))?;
+        let planned = Cell::new(None);
+        let mut export = self.export(format, &session, || {
+            let size = largest(&sessions, &session, &span)?;
+            planned.set(Some(size));
+            Ok(size)
+        })?;
         let target = Target::of(self.output.as_deref())?;
         let signals = target.signals()?;
         let mut replay = sessions.replay(&session, &span, self.follow)?.until_signalled(signals.as_ref());
@@ -184,6 +190,9 @@ impl Verb for Args {
         let whole = file.written(last)?;
         progress.clear();
         gaps.iter().for_each(|gap| front.output.warn(&gap.says(), None));
+        if let Some(planned) = planned.get().filter(|_| self.follow && format != Format::Png) {
+            warn_if_larger(front, planned, largest(&sessions, &session, &span)?);
+        }
         let bytes = file.publish()?;
         if let Some(path) = self.output.filter(|_| whole) {
             let view = ExportView {
@@ -315,10 +324,7 @@ impl Args {
 /// A name that says no format of ours.
 fn unknown(ending: &str) -> Failure {
     let names: Vec<&str> = Format::value_variants().iter().map(|format| format.name()).collect();
-    let instead = match ending {
-        "webm" | "mkv" | "mov" | "avi" => "; video is made as mp4",
-        _ => "",
-    };
+    let instead = if VIDEO.contains(&ending) { "; video is made as mp4" } else { "" };
     Failure::new(Code::Usage, format!("nothing is made as {ending}{instead}"))
         .hint(format!("end the name in .{}, or say what to make with --format", names.join(", .")))
 }
@@ -338,6 +344,19 @@ fn largest(sessions: &Sessions, session: &Session, span: &Span) -> Result<Size, 
         }
     }
     Ok(largest)
+}
+
+/// A film has one size, and what was followed may have outgrown it.
+fn warn_if_larger(front: &mut Front, planned: Size, came: Size) {
+    if came.cols > planned.cols || came.rows > planned.rows {
+        let [planned, came] = [planned, came].map(|size| format!("{}x{}", size.cols, size.rows));
+        let cut =
+            format!("the terminal grew to {came} while it was followed, and the film shows {planned} of it");
+        front.output.warn(
+            &cut,
+            Some("export it again: the film is as large as the largest screen that there is then"),
+        );
+    }
 }
 
 /// How far it is, for whoever looks on.

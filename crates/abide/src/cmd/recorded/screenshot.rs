@@ -170,7 +170,8 @@ impl Target {
         if path == Path::new("-") {
             return if front.output.is_json() { Err(two_answers()) } else { Ok(Self::Standard) };
         }
-        match path.extension().and_then(OsStr::to_str) {
+        let ending = path.extension().and_then(OsStr::to_str).map(str::to_lowercase);
+        match ending.as_deref() {
             Some("png") => Ok(Self::File(path, Format::Png)),
             Some("svg") => Ok(Self::File(path, Format::Svg)),
             Some(_) | None => Err(no_picture(&path)),

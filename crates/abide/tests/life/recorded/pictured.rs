@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use abide_testkit::Terminal;
+use abide_testkit::deadline::until;
+use abide_testkit::{Ending, Running, Terminal};
 
 use crate::common::{World, data};
 
@@ -47,6 +48,29 @@ fn a_picture_is_the_same_live_and_after_the_end() {
     let (_, other) =
         draw(&world, "other.png", &["--theme", "light", "--window", "--font-size", "20"], &life.id);
     assert_ne!(other, live);
+}
+
+#[test]
+fn whoever_follows_a_terminal_that_grows_is_told_what_the_film_lacks() {
+    let world = World::new();
+    let options = ["--size", "60x10"];
+    let life = world.observe(world.launch(&options, &["sh", "-c", "echo here; read x"]));
+    life.until_shown("here");
+    let (film, words) = (world.beside("film.svg"), world.beside("words"));
+    let mut command = world.abide.command(&["export", "--follow", "-o", &film, &life.id]);
+    let mut following = Running::start(command.stderr(fs::File::create(&words).expect("there is room")));
+    let folder = world.beside("");
+    until("it waits", || {
+        let there = fs::read_dir(&folder).expect("it is ours").flatten();
+        there.into_iter().any(|entry| entry.file_name().to_string_lossy().ends_with(".part"))
+    });
+    assert_eq!(world.abide.run(&["resize", &life.id, "70x12"]).code(), Some(0));
+    assert_eq!(world.abide.run(&["stop", "--grace", "0s", &life.id]).code(), Some(0));
+    assert_eq!(following.reap(), Ending::Exited(0));
+    let words = fs::read_to_string(&words).expect("text");
+    assert!(words.contains("grew to 70x12") && words.contains("shows 60x10 of it"), "{words}");
+    let ran = world.abide.run(&["export", "--follow", "-o", &film, &life.id]);
+    assert_eq!((ran.code(), ran.stderr.as_str()), (Some(0), ""), "nothing is missing now");
 }
 
 #[test]
