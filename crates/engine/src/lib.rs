@@ -326,11 +326,8 @@ impl Sessions {
     /// When in wall time, in ms, what a session showed at this time came, as it is told with that.
     #[must_use]
     pub fn recorded_at(&self, session: &Session, time: Time) -> i64 {
-        let home = self.home_of(session).ok();
-        home.map_or_else(
-            || time.wall(self.now().at.wall),
-            |home| recorded_at(home, session, time, self.now()),
-        )
+        let (home, now) = (self.home_of(session).ok(), self.now());
+        home.map_or(time.wall(now.at.wall), |home| recorded_at(home, session, time, now))
     }
 
     /// The screen of a session: from its host, or replayed where there is none or it does not answer. With an instant,

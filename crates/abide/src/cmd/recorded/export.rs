@@ -1,6 +1,5 @@
 //! `abide export`: a recording, or a span of it, as a file that others can open.
 
-use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -141,12 +140,9 @@ impl Verb for Args {
         let span = Span { from: instant(&self.from)?, to: instant(&self.to)? };
         let format = self.format()?;
         self.admits_flags(format)?;
-        let planned = Cell::new(None);
-        let mut export = self.export(format, &session, || {
-            let size = largest(&sessions, &session, &span)?;
-            planned.set(Some(size));
-            Ok(size)
-        })?;
+        let size = || largest(&sessions, &session, &span);
+        let planned = (self.follow && format.is_film()).then(size).transpose()?;
+        let mut export = self.export(format, &session, || planned.map_or_else(size, Ok))?;
         let target = Target::of(self.output.as_deref())?;
         let signals = target.signals()?;
         let mut replay = sessions.replay(&session, &span, self.follow)?.until_signalled(signals.as_ref());
@@ -180,19 +176,15 @@ impl Verb for Args {
         }
         // Asked once more: what was followed is over only now.
         let after = sessions.find(session.id.as_str()).unwrap_or_else(|_| session.clone());
-        let ending = Ending {
-            micros: replay.span_end(&after),
-            exit_code: after.verdict.codes.exit.filter(|_| self.to.is_none()),
-        };
+        let exit_code = after.verdict.codes.exit.filter(|_| self.to.is_none());
+        let ending = Ending { micros: replay.span_end(&after), exit_code };
         let last = export.end(replay.screen(), &mut file);
         file.written(last)?;
         let last = export.finish(ending, &mut file);
         let whole = file.written(last)?;
         progress.clear();
         gaps.iter().for_each(|gap| front.output.warn(&gap.says(), None));
-        if let Some(planned) = planned.get().filter(|_| self.follow && format != Format::Png) {
-            warn_if_larger(front, planned, largest(&sessions, &session, &span)?);
-        }
+        warn_if_larger(front, planned, size)?;
         let bytes = file.publish()?;
         if let Some(path) = self.output.filter(|_| whole) {
             let view = ExportView {
@@ -215,6 +207,13 @@ impl Format {
         match self {
             Self::Cast | Self::Txt | Self::Html | Self::Svg => true,
             Self::Gif | Self::Mp4 | Self::Png => false,
+        }
+    }
+
+    const fn is_film(self) -> bool {
+        match self {
+            Self::Gif | Self::Svg | Self::Mp4 => true,
+            Self::Cast | Self::Txt | Self::Html | Self::Png => false,
         }
     }
 
@@ -346,17 +345,22 @@ fn largest(sessions: &Sessions, session: &Session, span: &Span) -> Result<Size, 
     Ok(largest)
 }
 
-/// A film has one size, and what was followed may have outgrown it.
-fn warn_if_larger(front: &mut Front, planned: Size, came: Size) {
+/// A film that follows has the size that was planned, if any was, and what is followed may have outgrown it.
+fn warn_if_larger(
+    front: &mut Front,
+    planned: Option<Size>,
+    came: impl Fn() -> Result<Size, Failure>,
+) -> Result<(), Failure> {
+    let Some(planned) = planned else { return Ok(()) };
+    let came = came()?;
     if came.cols > planned.cols || came.rows > planned.rows {
         let [planned, came] = [planned, came].map(|size| format!("{}x{}", size.cols, size.rows));
         let cut =
             format!("the terminal grew to {came} while it was followed, and the film shows {planned} of it");
-        front.output.warn(
-            &cut,
-            Some("export it again: the film is as large as the largest screen that there is then"),
-        );
+        let hint = "export it again: the film is as large as the largest screen that there is then";
+        front.output.warn(&cut, Some(hint));
     }
+    Ok(())
 }
 
 /// How far it is, for whoever looks on.
