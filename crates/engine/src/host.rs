@@ -201,6 +201,7 @@ impl Host {
                 self.clients.wake_at(),
                 self.deaf_until,
                 self.beside.1.wake_at(),
+                self.follow.wake_at(),
             ];
             let wake_at = times.into_iter().flatten().min();
             let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };

@@ -192,6 +192,18 @@ impl Veil {
         }
     }
 
+    /// Until when a line is awaited, if one is.
+    #[must_use]
+    pub fn forsaken_at(&self) -> Option<u64> {
+        (self.stage == Stage::Awaiting).then(|| self.since.saturating_add(LONGEST_START + 1))
+    }
+
+    /// What is to be shown after all, for whoever does not wait until more output comes.
+    #[must_use = "it is owed no more"]
+    pub fn take_owed(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.owed)
+    }
+
     /// The session is over, and nothing follows: gives what was kept back, which is to be shown after all. Only the
     /// sequence that tells a line's end, cut off within its code, was nobody's word.
     pub fn finish(&mut self) -> Vec<u8> {

@@ -58,6 +58,16 @@ pub struct Unfinished {
     pub output: Vec<u8>,
 }
 
+/// Why something was not typed for certain.
+enum Untyped {
+    /// The host would not have it.
+    Refused(Failure),
+    /// Nobody said that it was, in time.
+    Unanswered,
+    /// Nobody serves the session any more.
+    Gone(Failure),
+}
+
 /// One line that is to run.
 struct Run<'a> {
     at: &'a AtPrompt,
@@ -170,7 +180,9 @@ impl Driver<'_> {
             }
             let bytes = self.bytes(&step.keys, &screen)?;
             self.check_lines(&bytes)?;
-            self.type_tagged(seen, run.tag(phase), bytes)?;
+            if let Err(untyped) = self.type_tagged(seen, run.tag(phase), bytes) {
+                return Err(self.take_back(run, (phase, untyped)).into());
+            }
             listening.read().map_err(|e| self.failed(&e))?;
             if !listening.tagged {
                 // Tagged before it is typed: nothing was.
@@ -184,7 +196,7 @@ impl Driver<'_> {
         // From here on the host says what there is to know.
         listening.hints = None;
         if !self.begins(&mut listening, run)? {
-            let _ = self.cancel(run);
+            self.cancel(run);
             return Err(self.no_shell("what reads its terminal did not run the line").into());
         }
         let prompt = screen.live().before_cursor();
@@ -237,13 +249,37 @@ impl Driver<'_> {
     }
 
     /// Shows what was kept back, and has a shell that waits for more forget what was typed.
-    fn cancel(&mut self, run: &Run<'_>) -> Result<(), Failure> {
+    fn cancel(&mut self, run: &Run<'_>) {
         let waits = self.await_shell().is_ok();
-        self.type_tagged(0, run.tag(Phase::Cancel), if waits { vec![CTRL_C] } else { Vec::new() })
+        let bytes = if waits { vec![CTRL_C] } else { Vec::new() };
+        // Who does not take it in time may take it later.
+        let _ = self.type_tagged(0, run.tag(Phase::Cancel), bytes);
+    }
+
+    /// Not all of what runs the line was typed for certain: it may be typed yet, and is to run nothing then, nor may anything
+    /// that is shown afterwards be kept back for it. Gives why.
+    fn take_back(&mut self, run: &Run<'_>, (phase, untyped): (Phase, Untyped)) -> Failure {
+        run.dir.withdraw_exec(run.nonce);
+        match untyped {
+            // Nothing was, and nothing will be.
+            Untyped::Refused(failure) if phase == Phase::Begin => failure,
+            Untyped::Refused(failure) | Untyped::Gone(failure) => {
+                self.cancel(run);
+                failure
+            }
+            Untyped::Unanswered => {
+                // Who did not take the line in time does not take this in time either.
+                let waits = self.at_prompt(run.at.pid).is_some();
+                let bytes = if waits { vec![CTRL_C] } else { Vec::new() };
+                let _ = self.client_mut().exec(0, run.tag(Phase::Cancel), bytes);
+                self.client_mut().give_up();
+                self.unanswered()
+            }
+        }
     }
 
     /// Types under a tag, and returns once that is done.
-    fn type_tagged(&mut self, seen: u64, tag: Vec<u8>, bytes: Vec<u8>) -> Result<(), Failure> {
+    fn type_tagged(&mut self, seen: u64, tag: Vec<u8>, bytes: Vec<u8>) -> Result<(), Untyped> {
         let _ = self.client_mut().exec(seen, tag, bytes);
         let deadline = clock::now().boot.saturating_add(ANSWER_MS);
         while self.client().unconfirmed() > 0 {
@@ -265,14 +301,14 @@ impl Driver<'_> {
             match self.client_mut().hear_until(deadline, &mut refused) {
                 Ok(Some(Some(refusal))) => {
                     self.client_mut().give_up();
-                    return Err(self.refused(refusal));
+                    return Err(Untyped::Refused(self.refused(refusal)));
                 }
                 Ok(Some(None)) => {}
                 Ok(None) => {
                     self.client_mut().give_up();
-                    return Err(self.outdated());
+                    return Err(Untyped::Unanswered);
                 }
-                Err(_) => self.come_back(deadline)?,
+                Err(_) => self.come_back(deadline).map_err(Untyped::Gone)?,
             }
         }
         Ok(())

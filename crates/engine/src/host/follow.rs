@@ -320,8 +320,14 @@ impl Follow {
         }
         if !self.lags {
             any |= self.mind.take_spilt(spill, u64::MAX, news, answer);
+            self.mind.unveil(news);
         }
         any
+    }
+
+    /// When the veil gives back what it keeps, should nothing come before.
+    pub(super) fn wake_at(&self) -> Option<u64> {
+        self.mind.replayed.veil.forsaken_at().map(|at| at.div_ceil(1_000))
     }
 }
 
@@ -410,6 +416,18 @@ impl Mind {
             self.ran = self.replayed.position;
             news(News::Executed { nonce, progress: Progress::Runs });
         }
+    }
+
+    /// Shows what the veil does not keep back any more, now that all was taken in.
+    fn unveil(&mut self, news: &mut impl FnMut(News)) {
+        if self.replayed.veil.is_at_rest() {
+            return;
+        }
+        let before = (self.replayed.veil.stage(), self.replayed.veil.nonce().to_owned());
+        if let Some(shown) = self.replayed.unveil_by(clock::boot_micros()) {
+            news(News::Shown(self.passage.pass(shown)));
+        }
+        self.tell_exec(before, news);
     }
 
     /// Takes in what is not on record up to a position. True if there was anything.

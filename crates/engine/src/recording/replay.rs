@@ -303,6 +303,7 @@ impl<'a> Replay<'a> {
                 Taken::LetGo => return Ok(Stepped::LetGo),
                 Taken::Gap(gap) => return Ok(Stepped::Gap(gap)),
                 Taken::Beyond => return Ok(Stepped::End),
+                Taken::Nothing if self.unveils() => return Ok(Stepped::Unveiled),
                 Taken::Nothing => match self.tail.more(&mut self.reader) {
                     Some(News::CaughtUp) => return Ok(Stepped::CaughtUp),
                     Some(News::Perhaps) => {}
@@ -407,10 +408,26 @@ impl<'a> Replay<'a> {
     /// The last screen stands until the instant that was asked for, or until now; that of a session that is over for good.
     /// True if that shows what an update held back.
     fn stand_until_now(&mut self) -> bool {
+        let until = self.stands_until();
+        self.replayed.stand((!self.tail.has_ended()).then_some(until))
+    }
+
+    fn stands_until(&self) -> u64 {
         let limit = if self.begun { self.to } else { self.from };
         let now = clock::boot_micros();
-        let until = limit.time().map_or(now, |asked| asked.min(now));
-        self.replayed.stand((!self.tail.has_ended()).then_some(until))
+        limit.time().map_or(now, |asked| asked.min(now))
+    }
+
+    /// All was read that is there, and it is so long ago that the veil gives something back. True if it does.
+    fn unveils(&mut self) -> bool {
+        let until = self.stands_until();
+        let all_read = self.tail.is_awaited() || self.tail.is_read();
+        all_read && self.replayed.unveil_by(until).is_some()
+    }
+
+    /// The last screen stands until now, in a recording that is followed.
+    pub(crate) fn elapse(&mut self) {
+        self.replayed.stand(Some(clock::boot_micros()));
     }
 
     /// What is missing at the end, once all of it was read.

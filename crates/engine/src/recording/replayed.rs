@@ -146,24 +146,37 @@ impl Replayed {
     /// it, if there is any.
     pub(crate) fn finish(&mut self) -> Option<&[u8]> {
         let rest = self.veil.finish();
-        if rest.is_empty() {
+        self.show(rest)
+    }
+
+    /// All was taken that came up to this time, and nothing may follow for long: what the veil does not keep back any more is
+    /// shown, as if it were one more piece of output. Gives it, if there is any.
+    pub(crate) fn unveil_by(&mut self, time: u64) -> Option<&[u8]> {
+        self.veil.elapse(time);
+        let owed = self.veil.take_owed();
+        self.show(owed)
+    }
+
+    fn show(&mut self, kept: Vec<u8>) -> Option<&[u8]> {
+        if kept.is_empty() {
             return None;
         }
         self.track.0.clear();
-        // Whoever asked the terminal something is gone.
-        drop(self.screen.feed(&rest));
-        self.veiled = Some(rest);
+        // Whoever asked the terminal something did so long ago.
+        drop(self.screen.feed(&kept));
+        self.veiled = Some(kept);
         self.veiled.as_deref()
     }
 
-    /// The last screen stands until this time; without one, for good. True if that shows what an update held back.
+    /// The last screen stands until this time; without one, for good. True if that shows what an update or the veil held back.
     pub(crate) fn stand(&mut self, until: Option<u64>) -> bool {
+        let unveiled = until.is_some_and(|time| self.unveil_by(time).is_some());
         let was_held = self.screen.is_held();
         match until {
             Some(time) => self.screen.elapse(time),
             None => self.screen.let_go(),
         }
-        was_held && !self.screen.is_held()
+        unveiled || was_held && !self.screen.is_held()
     }
 
     /// What came up to this position and was not taken is missing.

@@ -185,7 +185,11 @@ impl Gathering {
     fn stand_until(&mut self, now: u64, over: bool) {
         let Self { replayed, harvest, lines, clock } = self;
         elapse((replayed, harvest, lines), *clock, now);
-        if over && (replayed.finish().is_some() | replayed.stand(None)) {
+        let shown = match over {
+            true => replayed.finish().is_some() | replayed.stand(None),
+            false => replayed.unveil_by(now).is_some(),
+        };
+        if shown {
             harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
         }
     }

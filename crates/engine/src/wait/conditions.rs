@@ -230,8 +230,8 @@ impl<'a> Watched<'a> {
                 Sought::new(conditions.shown.clone(), since, self.replay.screen_mut())
             });
             if caught_up {
-                // What an update holds back for too long is shown without anything that would be read.
-                self.replay.screen_mut().elapse(clock::boot_micros());
+                // What an update or the veil holds back for too long is shown without anything that would be read.
+                self.replay.elapse();
                 self.ending.look_again(truth, home);
                 self.look_beyond();
             }

@@ -157,6 +157,8 @@ fn what_came_before_the_line_could_run_is_shown_at_the_end_and_after_a_while() {
         "{shown:?}"
     );
     assert_eq!(later.row(At::Since(u64::MAX)), "last words!?");
+    let (soon, late) = (later.row(At::Since(20_000_000)), later.row(At::Since(39_000_000)));
+    assert_eq!((soon.as_str(), late.as_str()), ("$", "last words"), "although nothing came then");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod habits;
 mod prompts;
+mod withdrawn;
 
 use abide_testkit::deadline::until;
 use abide_testkit::lines::{Dice, SHELLS};

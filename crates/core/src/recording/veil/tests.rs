@@ -92,8 +92,10 @@ fn what_an_end_or_a_killed_client_leaves_behind_the_veil_is_shown() {
     veil.elapse(5 + LONGEST_START);
     assert_eq!(veil.stage(), Stage::Awaiting, "it may still begin");
     let mut again = Veil::thaw(&veil.freeze()).unwrap();
-    assert!(again.is_forsaken(6 + LONGEST_START) && !again.is_forsaken(0));
-    again.elapse(6 + LONGEST_START);
+    let at = again.forsaken_at().unwrap();
+    assert!(again.is_forsaken(at) && !again.is_forsaken(at - 1));
+    again.elapse(at);
+    assert_eq!((again.forsaken_at(), again.clone().take_owed()), (None, echo.to_vec()));
     assert_eq!(through(&mut again, &[b"K>"]).0, [&echo[..], b"K>"].concat());
     // A line that runs keeps nothing back but what may be the beginning of its end.
     let runs = [b" . x".as_slice(), begins(NONCE).as_bytes(), b"out\x1b]77"].concat();

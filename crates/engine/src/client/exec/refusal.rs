@@ -67,6 +67,27 @@ impl Driver<'_> {
         )
     }
 
+    /// The host took the line, and nobody said that it was typed: the guard does that.
+    pub(super) fn unanswered(&mut self) -> Failure {
+        if let Err(failure) = self.look() {
+            return failure;
+        }
+        let now = self.truth().of(self.home(), &self.session().id);
+        let Some(guarded) = now.evidence.helpers.guarded.as_ref().map(|told| &told.body) else {
+            return self.outdated();
+        };
+        if guarded.version != env!("CARGO_PKG_VERSION") {
+            return self.outdated();
+        }
+        let (pid, says) = (guarded.guard.pid, self.truth().is_alive(&guarded.guard).says());
+        let id = &self.session().id;
+        self.refusal(
+            Code::Unresponsive,
+            &format!("its guard (pid {pid}: {says}) does not type it; the line was withdrawn"),
+            &format!("the program goes on; once its guard is continued or killed, try again: `abide why {id}` shows who serves it"),
+        )
+    }
+
     pub(super) fn outdated(&self) -> Failure {
         let id = &self.session().id;
         self.refusal(

@@ -38,6 +38,7 @@ impl Replay<'_> {
                     // The screen stood so from the last entry to the next: then is when it was asked for.
                     if let Limit::Time { asked, .. } = self.from {
                         self.asked = Some(asked.max(self.replayed.time));
+                        self.replayed.unveil_by(asked);
                     }
                     break;
                 }
