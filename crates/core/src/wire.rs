@@ -145,9 +145,11 @@ pub enum ToClient {
     Withdrawn {
         written: u64,
     },
-    /// How many entries of the recording the screen stands for that comes next. Clients of before it pass over it.
+    /// How many entries of the recording the screen stands for that comes next, and how long the line is that was begun by
+    /// then, for a program that reads whole ones. Clients of before it pass over it; hosts of before the line say none.
     Reached {
         entries: u64,
+        line: u64,
     },
     /// The frozen screen and the position it stands for.
     Snapshot {
@@ -375,7 +377,7 @@ impl Message for ToClient {
             Self::Output(bytes) => (b'o', bytes.clone()),
             Self::Applied { seq } => (b'd', join(&[*seq], &[])),
             Self::Withdrawn { written } => (b'-', join(&[*written], &[])),
-            Self::Reached { entries } => (b'n', join(&[*entries], &[])),
+            Self::Reached { entries, line } => (b'n', join(&[*entries, *line], &[])),
             Self::Snapshot { position, frozen } => (b's', join(&[*position], frozen)),
             Self::Marked { position, name } => (b'm', join(&[*position], name.as_bytes())),
             Self::Exec { over, nonce } => (b'q', [&[u8::from(*over)], nonce.as_bytes()].concat()),
@@ -404,7 +406,10 @@ impl Message for ToClient {
             b'o' => Self::Output(body.to_vec()),
             b'd' => Self::Applied { seq: split::<1>(body)?.0[0] },
             b'-' => Self::Withdrawn { written: split::<1>(body)?.0[0] },
-            b'n' => Self::Reached { entries: split::<1>(body)?.0[0] },
+            b'n' => {
+                let ([entries], rest) = split(body)?;
+                Self::Reached { entries, line: split(rest).map_or(0, |([line], _)| line) }
+            }
             b's' => {
                 let ([position], frozen) = split(body)?;
                 Self::Snapshot { position, frozen: frozen.to_vec() }
@@ -520,7 +525,7 @@ mod tests {
             ToClient::Output(bytes.clone()),
             ToClient::Applied { seq: 4 },
             ToClient::Withdrawn { written: 5 },
-            ToClient::Reached { entries: 7 },
+            ToClient::Reached { entries: 7, line: 3 },
             ToClient::Snapshot { position: 8, frozen: bytes.clone() },
             ToClient::Unrecorded(Unrecorded { position: 8, bytes, sized: None }),
             ToClient::Unrecorded(Unrecorded { sized: Some((9, SIZE)), ..Unrecorded::default() }),

@@ -38,8 +38,7 @@ impl HalfTyped {
 
     /// Takes what the program showed: whoever begins to edit a line, or leaves the screen, knows no keys of before.
     pub fn shown(&mut self, output: &[u8]) {
-        const BEGINS: [&[u8]; 3] = [b"\x1b[?2004h", b"\x1b[?1049l", b"\x1b[?1l"];
-        if self.is_unclear() && BEGINS.iter().any(|begins| memchr::memmem::find(output, begins).is_some()) {
+        if self.is_unclear() && begins_to_edit(output) {
             *self = Self::default();
         }
     }
@@ -113,6 +112,60 @@ impl HalfTyped {
     }
 }
 
+/// How much stands in the line that was begun, for a program that reads whole ones. Who reads keys takes them at once, so
+/// that none of it may be there; it is not less than that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LineSoFar(u64);
+
+impl LineSoFar {
+    /// With so much typed of it.
+    #[must_use]
+    pub const fn of(length: u64) -> Self {
+        Self(length)
+    }
+
+    /// So much was typed of it.
+    #[must_use]
+    pub const fn length(self) -> u64 {
+        self.0
+    }
+
+    /// Takes what is typed, and gives how long the longest line grew by that, its end included.
+    pub fn take(&mut self, typed: &[u8]) -> u64 {
+        let mut longest = 0;
+        for &byte in typed {
+            match byte {
+                b'\r' | b'\n' => {
+                    longest = longest.max(self.0 + 1);
+                    self.0 = 0;
+                }
+                // Ctrl-C, Ctrl-D, Ctrl-U, Ctrl-Z and Ctrl-\ leave nothing of it, and are no part of it.
+                0x03 | 0x04 | 0x15 | 0x1a | 0x1c => self.0 = 0,
+                // Whatever is erased with a word is no part of it either.
+                0x17 => {}
+                0x08 | 0x7f => self.0 = self.0.saturating_sub(1),
+                _ => {
+                    self.0 += 1;
+                    longest = longest.max(self.0);
+                }
+            }
+        }
+        longest
+    }
+
+    /// Takes what the program showed: whoever begins or ends to read keys has taken those of before.
+    pub fn shown(&mut self, output: &[u8]) {
+        if self.0 > 0 && begins_to_edit(output) {
+            self.0 = 0;
+        }
+    }
+}
+
+fn begins_to_edit(output: &[u8]) -> bool {
+    const BEGINS: [&[u8]; 3] = [b"\x1b[?2004h", b"\x1b[?1049l", b"\x1b[?1l"];
+    BEGINS.iter().any(|begins| memchr::memmem::find(output, begins).is_some())
+}
+
 /// Whether this, before the cursor, is what a shell shows where it waits for more of a command, or its own `read` for an
 /// answer: nothing, or `> ` behind nothing but words.
 #[must_use]
@@ -166,6 +219,29 @@ mod tests {
         half.take(b"\x1b[Bq");
         half.shown(b"\x1b[?1l\x1b>$ ");
         assert!(!half.stands("$ "), "a pager took the keys");
+    }
+
+    #[test]
+    fn a_line_grows_over_whatever_is_typed_until_it_ends_or_is_erased() {
+        for (typed, longest, length) in [
+            (&["aaa", "bb"][..], 5, 5),
+            (&["aaa", "bb\r", "c"], 6, 1),
+            (&["aaa\nbb"], 4, 2),
+            (&["aaa", "\x15", "b"], 3, 1),
+            (&["aaa\x7f\x7f", "b"], 3, 2),
+            (&["aaa", "\x04"], 3, 0),
+            (&["aaa", "\x03b"], 3, 1),
+        ] {
+            let mut line = LineSoFar::default();
+            let seen = typed.iter().map(|typed| line.take(typed.as_bytes())).max();
+            assert_eq!((seen, line.length()), (Some(longest), length), "{typed:?}");
+        }
+        let mut line = LineSoFar::of(4_000);
+        line.shown(b"out");
+        assert_eq!(line.length(), 4_000);
+        assert_eq!(LineSoFar::of(5_000).take(b"\x15"), 0, "what empties it adds nothing to it");
+        line.shown(b"\x1b[?1049l$ ");
+        assert_eq!(line.length(), 0, "another program took it");
     }
 
     #[test]

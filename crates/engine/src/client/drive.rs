@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure, admit};
+use abide_core::keys::half::LineSoFar;
 use abide_core::keys::press::{self, Press};
 use abide_core::screen::Screen;
 use abide_core::status::Column;
@@ -26,7 +27,7 @@ const ANSWER_MS: u64 = 2_000;
 /// the program does not take, so that it hears too that it is withdrawn.
 const ON_ITS_WAY: usize = LONGEST;
 /// The longest line, its end included, that a terminal keeps for a program that reads lines; the kernel drops the rest.
-const LONGEST_LINE: usize = 4095;
+const LONGEST_LINE: u64 = 4095;
 
 /// Someone who types into one session.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub struct Driver<'a> {
     client: Client,
     /// Readable once the end is on record.
     ended: File,
+    /// How long the line was that had been begun when it was looked last.
+    line: u64,
 }
 
 /// What was typed.
@@ -76,7 +79,7 @@ impl<'a> Driver<'a> {
             true => attach::unresponsive(truth, session),
             false => failed(&e),
         })?;
-        let mut driver = Self { truth, home, session: session.clone(), client, ended };
+        let mut driver = Self { truth, home, session: session.clone(), client, ended, line: 0 };
         let welcome = |message: &ToClient| matches!(message, ToClient::Welcome { .. }).then_some(());
         driver.hear(&mut |_| Ok(()), &mut { welcome })?;
         Ok(driver)
@@ -113,10 +116,15 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// If nobody answers, or the session is over.
     pub fn look(&mut self) -> Result<(Screen, u64), Failure> {
+        let mut begun = 0;
         let (position, frozen) = self.hear(&mut Client::look, &mut |message| {
+            if let ToClient::Reached { line, .. } = message {
+                begun = *line;
+            }
             let ToClient::Snapshot { position, frozen } = message else { return None };
             Some((*position, frozen.clone()))
         })?;
+        self.line = begun;
         let screen = Screen::thaw(&frozen).ok_or_else(|| self.other_version())?;
         Ok((screen, position))
     }
@@ -301,17 +309,24 @@ impl<'a> Driver<'a> {
 
     /// A program that reads whole lines would get the beginning of a longer one only, and nobody would know.
     pub(super) fn check_lines(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let longest =
-            bytes.split_inclusive(|b| matches!(b, b'\r' | b'\n')).map(<[u8]>::len).max().unwrap_or(0);
+        let longest = LineSoFar::of(self.line).take(bytes);
         if longest <= LONGEST_LINE || !self.reads_lines() {
             return Ok(());
         }
         let id = &self.session.id;
+        let before = match self.line {
+            0 => String::new(),
+            before => format!(", {before} of them typed before"),
+        };
+        let hint = match self.line {
+            0 => "send shorter lines, or hand the text over in a file".to_owned(),
+            _ => format!("end the line first, or empty it: `abide keys {id} Ctrl-U`; nothing was typed"),
+        };
         Err(Failure::new(
             Code::LineTooLong,
-            format!("the program of session {id} reads whole lines, and a terminal keeps {LONGEST_LINE} bytes of one: {longest} are too many"),
+            format!("the program of session {id} reads whole lines, and a terminal keeps {LONGEST_LINE} bytes of one: {longest} are too many{before}"),
         )
-        .hint("send shorter lines, or hand the text over in a file")
+        .hint(hint)
         .about(id.as_str())
         .in_status(self.session.verdict.status))
     }

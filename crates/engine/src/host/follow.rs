@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 use abide_core::evidence::Body;
 use abide_core::keyframe::GAPS;
-use abide_core::keys::half::{HalfTyped, is_no_prompt, takes_commands};
+use abide_core::keys::half::{HalfTyped, LineSoFar, is_no_prompt, takes_commands};
 use abide_core::passage::{Passage, Passed};
 use abide_core::recording::kept::Kept;
 use abide_core::recording::veil::{Phase, Stage, Tag};
@@ -92,6 +92,7 @@ struct Mind {
 #[derive(Default)]
 struct Prompt {
     half: HalfTyped,
+    line: LineSoFar,
     /// Where and when somebody typed last, in ms of boot time; none if nobody did since an `exec`, or since the start.
     typed: Option<(u64, u64)>,
     /// What stood before the cursor when it surely was one.
@@ -196,6 +197,11 @@ impl Follow {
     /// How far the output is on record.
     pub(super) const fn recorded(&self) -> u64 {
         self.mind.recorded
+    }
+
+    /// How long the line is that was begun, for a program that reads whole ones.
+    pub(super) const fn line(&self) -> u64 {
+        self.mind.prompt.line.length()
     }
 
     /// How many entries are on record.
@@ -351,6 +357,7 @@ impl Mind {
             Kind::Output | Kind::Errors => {
                 self.recorded = entry.position + entry.payload.len() as u64;
                 self.prompt.half.shown(entry.payload);
+                self.prompt.line.shown(entry.payload);
                 news(News::Shown(self.passage.pass(self.replayed.shown(entry))));
             }
             Kind::Input | Kind::Hidden | Kind::Exec => {
@@ -390,12 +397,17 @@ impl Mind {
 
     fn note_typed(&mut self, entry: &Entry<'_>) {
         let Self { replayed, prompt, .. } = self;
+        if entry.kind != Kind::Input {
+            // Both end in Enter, as a rule.
+            prompt.line = LineSoFar::default();
+        }
         if entry.kind == Kind::Exec {
             prompt.half.clear();
             prompt.typed = None;
             return;
         }
         if entry.kind == Kind::Input {
+            prompt.line.take(typed(entry.payload));
             if prompt.typed.is_none() && prompt.known.is_none() {
                 // Nobody typed before, so nothing else can stand there.
                 prompt.known = Some(replayed.screen.live().before_cursor());

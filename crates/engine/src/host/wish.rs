@@ -75,7 +75,8 @@ impl Host {
                 let screen = self.follow.screen();
                 let frozen = if history { screen.freeze() } else { screen.freeze_shown() };
                 let position = self.follow.position();
-                self.clients.say(client, &ToClient::Reached { entries: self.follow.entries() });
+                let (entries, line) = (self.follow.entries(), self.follow.line());
+                self.clients.say(client, &ToClient::Reached { entries, line });
                 self.clients.say(client, &ToClient::Snapshot { position, frozen });
             }
             Wish::Unrecorded { client, behind } => {

@@ -137,7 +137,7 @@ fn answer(dir: SessionDir) -> Option<Answer> {
         }
         let heard = client.hear().ok()?;
         let answer = heard.into_iter().find_map(|message| match message {
-            ToClient::Reached { entries } => {
+            ToClient::Reached { entries, .. } => {
                 reached = Some(entries);
                 None
             }

@@ -159,6 +159,31 @@ fn a_line_that_the_terminal_would_cut_is_refused() {
 }
 
 #[test]
+fn a_line_that_grows_too_long_over_several_commands_is_refused_too() {
+    let world = World::new();
+    let to = world.beside("to");
+    let life = world.observe(world.launch(&[], &["sh", "-c", &format!("exec cat >{to}")]));
+    let (some, batch) = ("a".repeat(3_000), format!("type {}", "b".repeat(3_000)));
+    let run = |args: &[&str]| world.abide.run(args).code();
+    assert_eq!(run(&["type", &life.id, &some]), Some(0));
+    for command in [&["type", &life.id, &some][..], &["paste", &life.id, &some], &["batch", &life.id, &batch]]
+    {
+        let ran = world.abide.run(&[command, &["--json"]].concat());
+        assert!(ran.code() == Some(2) && ran.stdout.contains("\"line_too_long\""), "{ran:?}");
+        assert!(ran.stdout.contains("6000 are too many, 3000 of them typed before"), "{ran:?}");
+    }
+    // Both ways out lead out of it.
+    assert_eq!(run(&["keys", &life.id, "Enter"]), Some(0));
+    assert_eq!(run(&["type", &life.id, &some]), Some(0));
+    assert_eq!(run(&["keys", &life.id, "Ctrl-U"]), Some(0));
+    assert_eq!(run(&["type", "--enter", &life.id, &some]), Some(0));
+    assert_eq!(run(&["keys", &life.id, "Ctrl-D"]), Some(0));
+    assert_eq!(world.wait(&life.id).0, Some(0));
+    let whole = format!("{some}\n").repeat(2);
+    assert_eq!(fs::read_to_string(&to).expect("it was written").len(), whole.len());
+}
+
+#[test]
 fn a_program_that_does_not_read_is_told_of_with_what_it_took() {
     let world = World::new();
     let life = world.observe(world.launch(&[], &["sh", "-c", "stty -echo; echo ready; exec sleep 1000"]));
