@@ -68,6 +68,8 @@ pub struct Work {
     /// The latest turn was closed, or the agent waits for its first.
     pub turn_closed: bool,
     pub closed_at: Option<Moment>,
+    /// It was closed because its agent ended in the middle of it.
+    pub broken_off: bool,
     pub attention: Option<Told<Attention>>,
     pub summary: Option<Told<Box<Summary>>>,
     /// What was saved, a file each, in the order in which they were first saved.
@@ -239,6 +241,7 @@ impl Evidence {
             Body::TurnOpened(body) => {
                 latest!(self.work.turn, body);
                 (self.work.turn_closed, self.work.closed_at) = (false, None);
+                self.work.broken_off = false;
                 latest!(self.work.attention, Attention { wants: Wants::None, text: None });
             }
             Body::TurnClosed(body) => {
@@ -247,6 +250,7 @@ impl Evidence {
                 let current = known == body.turn;
                 if current {
                     (self.work.turn_closed, self.work.closed_at) = (true, Some(at));
+                    self.work.broken_off = body.broken_off;
                 }
             }
             Body::Attention(body) => latest!(self.work.attention, body),
@@ -265,6 +269,12 @@ impl Evidence {
 }
 
 impl Work {
+    /// Whether a turn that is open no more was closed by nothing but the end of its agent, as far as anyone told.
+    #[must_use]
+    pub const fn is_broken_off(&self) -> bool {
+        self.turn.is_some() && (!self.turn_closed || self.broken_off)
+    }
+
     fn save(&mut self, told: Told<Checkpointed>) {
         let copy = told.body.copy().unwrap_or(0);
         self.copies = self.copies.max(copy);

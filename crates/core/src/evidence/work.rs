@@ -30,6 +30,9 @@ pub struct TurnOpened {
 pub struct TurnClosed {
     pub turn: String,
     pub reason: String,
+    /// Its agent ended in the middle of it: nobody was done with anything.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broken_off: bool,
 }
 
 /// What the agent wants of a person.

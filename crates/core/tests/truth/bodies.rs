@@ -109,7 +109,7 @@ pub(crate) fn turn_opened(turn: &str) -> Body {
 }
 
 pub(crate) fn turn_closed(turn: &str) -> Body {
-    Body::TurnClosed(TurnClosed { turn: turn.into(), reason: "stop".into() })
+    Body::TurnClosed(TurnClosed { turn: turn.into(), reason: "stop".into(), broken_off: false })
 }
 
 pub(crate) fn attention(wants: Wants) -> Body {

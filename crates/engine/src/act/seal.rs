@@ -117,7 +117,8 @@ fn close(
     (session, reason): (&Session, String),
 ) -> std::io::Result<Sealing> {
     let turn = owner_of_open_turn(&session.evidence).and(session.evidence.work.turn.as_ref());
-    let closed = turn.map(|told| Body::TurnClosed(TurnClosed { turn: told.body.turn.clone(), reason }));
+    let closed = turn
+        .map(|told| Body::TurnClosed(TurnClosed { turn: told.body.turn.clone(), reason, broken_off: true }));
     let Some(status) = session.verdict.rule.closing() else {
         if let Some(closed) = closed.filter(|_| is_left(session)) {
             writer.add(truth.now().at, closed)?;

@@ -148,9 +148,9 @@ fn owner(truth: &Truth, agent: &str) -> Option<Identity> {
 fn facts(session: &Session, agent: &str, heard: &Heard, owner: Option<Identity>) -> Vec<Body> {
     let work = &session.evidence.work;
     let open = work.turn.as_ref().filter(|_| !work.turn_closed);
-    let closed = |reason: &str| {
+    let closed = |reason: &str, broken_off: bool| {
         let turn = open.map(|told| told.body.turn.clone());
-        turn.map(|turn| Body::TurnClosed(TurnClosed { turn, reason: reason.to_owned() }))
+        turn.map(|turn| Body::TurnClosed(TurnClosed { turn, reason: reason.to_owned(), broken_off }))
     };
     let wanted = work.attention.as_ref().is_some_and(|told| told.body.wants != Wants::None);
     let answered = wanted.then_some(Body::Attention(Attention { wants: Wants::None, text: None }));
@@ -177,9 +177,9 @@ fn facts(session: &Session, agent: &str, heard: &Heard, owner: Option<Identity>)
             };
             (!known).then(|| Body::TurnOpened(Box::new(opened)))
         }
-        What::TurnClosed { how, reason } => closed(reason.as_deref().unwrap_or(how.name())),
+        What::TurnClosed { how, reason } => closed(reason.as_deref().unwrap_or(how.name()), false),
         What::SessionEnded { reason } => {
-            closed(&format!("its agent ended: {}", reason.as_deref().unwrap_or("it did not say why")))
+            closed(&format!("its agent ended: {}", reason.as_deref().unwrap_or("it did not say why")), true)
         }
         What::ToolBegan { .. } => None,
         What::ToolEnded { .. } => answered,

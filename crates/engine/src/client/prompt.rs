@@ -1,5 +1,6 @@
 //! Prompting: a request is submitted to the agent in a session, and it is proved that a turn opened.
 
+use std::cell::Cell;
 use std::os::fd::AsFd;
 
 use abide_core::failure::{Code, Failure, admit};
@@ -20,6 +21,8 @@ const TAKEN_MS: u64 = 2_000;
 const QUIET_MS: u64 = 2_000;
 /// Evidence is read again after this long, whatever was heard.
 const RESCAN_MS: u64 = 250;
+/// So long after the end of an agent its session may end, too, or its scribe may have a last word on its turn.
+const LAST_WORD_MS: u64 = 1_000;
 /// So many lines of what is shown are told where no turn opened.
 const TOLD: usize = 4;
 
@@ -110,20 +113,39 @@ impl Driver<'_> {
     /// Waits until the agent is settled or wants a person, for so many ms at most.
     ///
     /// # Errors
-    /// If the session ends before, or the time is up.
+    /// If the session or its agent ends before, or the time is up.
     pub fn wait_for_answer(&mut self, patience_ms: Option<u64>) -> Result<(Turn, Attention), Failure> {
         let deadline = clock::now().boot.saturating_add(patience_ms.unwrap_or(u64::MAX / 2));
+        let since = Cell::new(None);
         let done = |session: &Session| {
             let (turn, attention) = (session.verdict.turn, session.verdict.attention);
+            let work = &session.evidence.work;
             let wants = matches!(attention, Attention::Approval | Attention::Answer);
-            (turn == Turn::Settled || wants).then_some((turn, attention))
+            let broken_off = turn == Turn::Settled && work.is_broken_off();
+            if wants || turn == Turn::Settled && !broken_off {
+                return Some(Ok((turn, attention)));
+            }
+            let over = admit(session.id.as_str(), session.verdict.status, Column::Commandable).err();
+            if over.is_none() && !broken_off {
+                return None;
+            }
+            let now = clock::now().boot;
+            let ended = since.get().unwrap_or(now);
+            since.set(Some(ended));
+            // Its scribe may have a last word on it, and its session may end with it.
+            let waits = if over.is_some() { !work.turn_closed && broken_off } else { true };
+            if waits && now < ended.saturating_add(LAST_WORD_MS) {
+                return None;
+            }
+            Some(Err(over.unwrap_or_else(|| broken(session))))
         };
-        self.follow_evidence(deadline, &done)?.map_err(|now| {
+        let answered = self.follow_evidence_beyond(deadline, &done)?;
+        answered.unwrap_or_else(|now| {
             let id = &now.id;
-            Failure::new(Code::TimedOut, format!("the turn of session {id} is not over yet"))
+            Err(Failure::new(Code::TimedOut, format!("the turn of session {id} is not over yet"))
                 .hint(format!("`abide wait {id} --turn settled` goes on waiting"))
                 .about(id.as_str())
-                .in_status(now.verdict.status)
+                .in_status(now.verdict.status))
         })
     }
 
@@ -244,9 +266,24 @@ impl Driver<'_> {
         }
     }
 
-    /// Looks at the session as its evidence grows until something is found; else gives how it stands at the deadline.
+    /// Looks at the session as its evidence grows until something is found; else gives how it stands at the deadline. One
+    /// that is over is not looked at any more.
     fn follow_evidence<T>(
         &mut self,
+        deadline: u64,
+        found: &impl Fn(&Session) -> Option<T>,
+    ) -> Result<Result<T, Box<Session>>, Failure> {
+        let found = |session: &Session| {
+            let admitted = || admit(session.id.as_str(), session.verdict.status, Column::Commandable);
+            found(session).map(Ok).or_else(|| admitted().err().map(Err))
+        };
+        let looked = self.follow_evidence_beyond(deadline, &found)?;
+        looked.map_or_else(|now| Ok(Err(now)), |found| found.map(Ok))
+    }
+
+    /// The same, also of a session that is over.
+    fn follow_evidence_beyond<T>(
+        &self,
         deadline: u64,
         found: &impl Fn(&Session) -> Option<T>,
     ) -> Result<Result<T, Box<Session>>, Failure> {
@@ -259,13 +296,13 @@ impl Driver<'_> {
             if let Some(found) = found(&now) {
                 return Ok(Ok(found));
             }
-            admit(now.id.as_str(), now.verdict.status, Column::Commandable)?;
             let left = deadline.saturating_sub(clock::now().boot);
             if left == 0 {
                 return Ok(Err(Box::new(now)));
             }
-            let mut fds = vec![self.ended().as_fd()];
-            fds.extend(watch.as_ref().map(AsFd::as_fd));
+            let is_over = now.verdict.status.is_terminal();
+            let ended = Some(self.ended().as_fd()).filter(|_| !is_over);
+            let fds: Vec<_> = ended.into_iter().chain(watch.as_ref().map(AsFd::as_fd)).collect();
             let _ = poll::readable(&fds, Some(left.min(RESCAN_MS)));
             drop(watch.as_ref().and_then(Watch::hints));
         }
@@ -289,4 +326,13 @@ impl Driver<'_> {
     fn refuse(&self, session: &Session, code: Code, message: String) -> Failure {
         Failure::new(code, message).about(session.id.as_str()).in_status(session.verdict.status)
     }
+}
+
+/// Nobody was done with anything.
+fn broken(session: &Session) -> Failure {
+    let id = &session.id;
+    Failure::new(Code::Interrupted, format!("the agent of session {id} ended in the middle of the turn"))
+        .hint(format!("`abide why {id}` shows what is known of it, `abide snapshot {id}` what is there"))
+        .about(id.as_str())
+        .in_status(session.verdict.status)
 }

@@ -23,6 +23,9 @@ use crate::truth::{Session, Truth};
 /// Everything is looked at again after this long, whatever was or was not heard.
 const RESCAN_MS: u64 = 1_000;
 
+/// So long after the end of an agent its session may end, too, or its scribe may have a last word on its turn.
+const LAST_WORD_MS: u64 = 1_000;
+
 /// What is waited for in each session.
 #[derive(Debug, Clone, Default)]
 pub struct Conditions {
@@ -99,8 +102,8 @@ fn wait(
             Until::Any => met > 0,
             Until::All => met == watched.len(),
         };
-        let hopeless = watched.iter().any(|one| one.over && !one.met);
         let now = clock::now().boot;
+        let hopeless = watched.iter().any(|one| one.is_hopeless(conditions, now));
         if enough || hopeless || deadline.is_some_and(|at| at <= now) {
             return Ok(watched.into_iter().map(|one| one.stood(truth, home)).collect());
         }
@@ -108,7 +111,7 @@ fn wait(
         let due = watched.iter().filter_map(|one| one.wake_at(conditions, looked));
         let wakes = due.chain(deadline);
         let left = wakes.min().map_or(RESCAN_MS, |at| at.saturating_sub(now).min(RESCAN_MS));
-        let bells = watched.iter().filter(|one| !one.met).flat_map(Watched::bells);
+        let bells = watched.iter().filter(|one| !one.met && !one.over).flat_map(Watched::bells);
         let mut fds: Vec<BorrowedFd<'_>> = bells.collect();
         fds.extend(watch.as_ref().filter(|_| hears_all).map(AsFd::as_fd));
         let _ = poll::readable(&fds, Some(left.max(1)));
@@ -163,6 +166,8 @@ struct Watched<'a> {
     baseline: Baseline,
     met: bool,
     over: bool,
+    /// Since when its turn is known to be settled by nothing but the end of its agent, in ms of boot time.
+    broken_since: Option<u64>,
 }
 
 impl<'a> Watched<'a> {
@@ -195,12 +200,27 @@ impl<'a> Watched<'a> {
         }
         let shown_at = if conditions.since.is_some() { 0 } else { clock::now().boot };
         let baseline = conditions.since.map_or(Baseline::None, |_| Baseline::Ahead(clock::now().boot));
-        Ok(Self { ending, replay, sought: None, position: from, shown_at, baseline, met: false, over: false })
+        Ok(Self {
+            ending,
+            replay,
+            sought: None,
+            position: from,
+            shown_at,
+            baseline,
+            met: false,
+            over: false,
+            broken_since: None,
+        })
     }
 
     /// Takes in what was shown, until the conditions are met or all of it is taken in.
     fn look(&mut self, truth: &Truth, home: &Home, asked: (&Conditions, Until)) -> Result<(), Failure> {
         let (conditions, _) = asked;
+        if self.over && !self.met {
+            // Its recording has ended, and what is told of its agent may not have.
+            self.ending.look_again(truth, home);
+            self.judge(asked, true);
+        }
         while !self.met && !self.over {
             let (fresh, caught_up) = match self.replay.next()? {
                 Some(step) => {
@@ -255,6 +275,7 @@ impl<'a> Watched<'a> {
     }
 
     fn judge(&mut self, (conditions, until): (&Conditions, Until), caught_up: bool) {
+        let broken_off = caught_up && conditions.turn == Some(Turn::Settled) && self.breaks_off();
         let shown = conditions.since.is_none_or(|since| self.position > since);
         let screen = self.replay.screen_mut();
         let mut holds = self.sought.as_mut().map(|sought| sought.hold(screen, shown)).unwrap_or_default();
@@ -268,7 +289,7 @@ impl<'a> Watched<'a> {
         let turned = work.closed_at.or(work.turn.as_ref().map(|told| told.at));
         let told = [turned, work.attention.as_ref().map(|told| told.at)].into_iter().flatten();
         let timely = |told: Option<Moment>| caught_up && told.is_none_or(|at| self.baseline.is_before(at));
-        holds.extend(conditions.turn.map(|turn| verdict.turn == turn && timely(turned)));
+        holds.extend(conditions.turn.map(|turn| verdict.turn == turn && timely(turned) && !broken_off));
         if !conditions.attention.is_empty() {
             let latest = told.max_by_key(|at| at.boot);
             holds.push(conditions.attention.contains(&verdict.attention) && timely(latest));
@@ -279,11 +300,34 @@ impl<'a> Watched<'a> {
         };
     }
 
-    /// When nothing will have been shown for long enough, or what an update holds back will be shown.
+    /// Whether its turn is settled by nothing but the end of its agent, and its session is over with it, or may be soon.
+    fn breaks_off(&mut self) -> bool {
+        let Session { verdict, evidence, seen, .. } = &self.ending.session;
+        if verdict.turn != Turn::Settled || !evidence.work.is_broken_off() {
+            self.broken_since = None;
+            return false;
+        }
+        let now = clock::now().boot;
+        let since = *self.broken_since.get_or_insert(now);
+        let lives_on = !self.over && !self.ending.session.is_over() && seen.program.is_alive();
+        !lives_on || now < since.saturating_add(LAST_WORD_MS)
+    }
+
+    /// Whether it is over, and will not do any more what is waited for. Who follows its agent may just be about to say that
+    /// its turn was done before its end.
+    fn is_hopeless(&self, conditions: &Conditions, now: u64) -> bool {
+        let untold = !self.ending.session.evidence.work.turn_closed && conditions.turn == Some(Turn::Settled);
+        let told_soon = self.broken_since.is_some_and(|since| now < since.saturating_add(LAST_WORD_MS));
+        self.over && !self.met && !(untold && told_soon)
+    }
+
+    /// When nothing will have been shown for long enough, what an update holds back will be shown, or nothing more is to be
+    /// expected of who follows an agent that ended.
     fn wake_at(&self, conditions: &Conditions, looked: u64) -> Option<u64> {
         let idle = conditions.idle_ms.map(|ms| self.shown_at.saturating_add(ms));
         let shown = self.replay.screen().hold_ends().map(|ends| ends.div_ceil(1000));
-        idle.into_iter().chain(shown).filter(|at| *at > looked && !self.met).min()
+        let told = self.broken_since.map(|since| since.saturating_add(LAST_WORD_MS));
+        idle.into_iter().chain(shown).chain(told).filter(|at| *at > looked && !self.met).min()
     }
 
     fn bells(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

@@ -1,5 +1,9 @@
 //! Prompts: a turn is proved, or it is said why there is none.
 
+use abide_testkit::Observer;
+use abide_testkit::deadline::until;
+use rustix::process::Signal;
+
 use super::{claude, done, launched, until_it};
 use crate::common::{World, data};
 
@@ -125,4 +129,63 @@ fn a_turn_that_was_over_before_the_baseline_is_no_answer_to_what_was_typed_since
     assert_eq!((turns, world.told(&id, "turn_closed").len()), (1, 2), "one, and the wait for it");
     until_it(&world, &id, &["--attention", "none", "--since", &typed]);
     done(&world, &["stop", &id]);
+}
+
+/// Kills the agent of a session once its turn is open.
+fn kill_at_work(world: &World, id: &str) {
+    until("it works", || world.inspect(id)["turn"] == "working");
+    let told = data(&world.abide.run(&["agents", "--json"]));
+    let agents = told["agents"].as_array().cloned().unwrap_or_default();
+    let agent = agents.iter().find(|agent| agent["session"] == *id).expect("it is listed");
+    Observer::of(agent["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).expect("it has a pid"))
+        .signal(Signal::KILL);
+}
+
+#[test]
+fn a_turn_whose_agent_is_killed_in_the_middle_of_it_was_not_done() {
+    let world = World::new();
+    let id = launched(&world);
+    until_it(&world, &id, &["--turn", "settled"]);
+    std::thread::scope(|scope| {
+        let prompted = scope.spawn(|| world.abide.run(&["prompt", "--json", "--wait", &id, "please HANG"]));
+        until("a turn is open", || !world.told(&id, "turn_opened").is_empty());
+        let waited = scope.spawn(|| world.abide.run(&["wait", "--json", "--turn", "settled", &id]));
+        kill_at_work(&world, &id);
+        let (prompted, waited) = (prompted.join().expect("it ran"), waited.join().expect("it ran"));
+        let told = prompted.json()["error"].clone();
+        assert_eq!((prompted.code(), &told["code"]), (Some(5), &"not_commandable".into()), "{told}");
+        let told = data(&waited);
+        assert_eq!((waited.code(), &told["met"]), (Some(125), &false.into()), "{told}");
+        assert_eq!(told["outcome"]["signal"], 9, "{told}");
+    });
+    // However late it is asked.
+    let closed = world.told(&id, "turn_closed").pop().expect("it is closed");
+    assert_eq!((&closed["broken_off"], world.inspect(&id)["turn"].as_str()), (&true.into(), Some("settled")));
+    assert_eq!(world.abide.run(&["wait", "--turn", "settled", &id]).code(), Some(125));
+}
+
+#[test]
+fn a_turn_that_was_done_before_its_session_ended_was_done() {
+    let world = World::new();
+    let id = launched(&world);
+    done(&world, &["prompt", "--wait", &id, "hello"]);
+    done(&world, &["stop", &id]);
+    until_it(&world, &id, &["--turn", "settled"]);
+}
+
+#[test]
+fn a_prompt_whose_agent_is_killed_in_a_shell_that_lives_on_was_interrupted() {
+    let world = World::new();
+    let id = world.launch(&["--cwd", &world.beside("")], &["bash", "--norc", "--noprofile"]);
+    done(&world, &["type", "--enter", &id, &claude(&world)]);
+    until_it(&world, &id, &["--text", "❯"]);
+    std::thread::scope(|scope| {
+        let prompted = scope.spawn(|| world.abide.run(&["prompt", "--json", "--wait", &id, "please HANG"]));
+        kill_at_work(&world, &id);
+        let prompted = prompted.join().expect("it ran");
+        let told = prompted.json()["error"].clone();
+        assert_eq!((prompted.code(), &told["code"]), (Some(5), &"interrupted".into()), "{told}");
+    });
+    until_it(&world, &id, &["--turn", "settled"]);
+    done(&world, &["stop", "--grace", "0s", &id]);
 }

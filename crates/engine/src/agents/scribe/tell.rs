@@ -28,7 +28,7 @@ impl Scribe<'_> {
                 if self.session().evidence.work.turn.is_some() {
                     self.save_now(Reason::Settled);
                 }
-                self.tell_settled(&agent.story, taken_back(agent));
+                self.tell_settled(&agent.story, (taken_back(agent), false));
             }
             Turn::Unknown => {}
         }
@@ -119,7 +119,7 @@ impl Scribe<'_> {
     }
 
     /// The latest turn is closed, or there was none yet.
-    fn tell_settled(&mut self, story: &Story, why: Option<String>) {
+    fn tell_settled(&mut self, story: &Story, (why, broken_off): (Option<String>, bool)) {
         let work = &self.session().evidence.work;
         if work.turn_closed {
             return;
@@ -129,7 +129,7 @@ impl Scribe<'_> {
         let reason = why.or(how).unwrap_or_else(|| "settled".to_owned());
         // What the transcript has not told of by now, a question before the first prompt for one, is no turn of its.
         self.ours = self.ours.map(|expected| expected.min(story.prompts));
-        self.write(Body::TurnClosed(TurnClosed { turn, reason }));
+        self.write(Body::TurnClosed(TurnClosed { turn, reason, broken_off }));
     }
 
     /// The agent is gone. If it was in the middle of something, that is said.
@@ -141,7 +141,8 @@ impl Scribe<'_> {
         if open {
             let closed = story.turn.as_ref().and_then(|turn| turn.closed);
             let why = closed.is_none().then(|| left::reason(unanswered(&story)));
-            self.tell_settled(&story, why);
+            let broken_off = why.is_some();
+            self.tell_settled(&story, (why, broken_off));
         }
         self.summarise(&gone);
     }
