@@ -50,9 +50,19 @@ pub(crate) fn snapshot(
     session: &Session,
     at: Option<&At>,
 ) -> Result<Snapshot, Failure> {
+    within(truth, home, session, (at, ANSWER_MS))
+}
+
+/// The same, with so many ms for the host at most to answer in.
+pub(crate) fn within(
+    truth: &Truth,
+    home: &Home,
+    session: &Session,
+    (at, patience_ms): (Option<&At>, u64),
+) -> Result<Snapshot, Failure> {
     let live = at.is_none() && session.verdict.status.has_live_host();
     let source = match home.session(&session.id) {
-        Ok(dir) if live => match ask(dir, session) {
+        Ok(dir) if live => match ask(dir, session, patience_ms.min(ANSWER_MS)) {
             Asked::Screen(snapshot) => return Ok(*snapshot),
             Asked::Unreadable => Source::Replay,
             Asked::Silent => Source::ReplayInstead,
@@ -94,9 +104,9 @@ enum Asked {
     Silent,
 }
 
-fn ask(dir: SessionDir, session: &Session) -> Asked {
+fn ask(dir: SessionDir, session: &Session, patience_ms: u64) -> Asked {
     let start = dir.recording().ok().and_then(|recording| read_start(&recording));
-    let Some(Answer { entries, position, frozen }) = answer(dir) else {
+    let Some(Answer { entries, position, frozen }) = answer(dir, patience_ms) else {
         return Asked::Silent;
     };
     let Some(mut screen) = Screen::thaw(&frozen) else {
@@ -125,10 +135,10 @@ struct Answer {
     frozen: Vec<u8>,
 }
 
-fn answer(dir: SessionDir) -> Option<Answer> {
+fn answer(dir: SessionDir, patience_ms: u64) -> Option<Answer> {
     let mut client = Client::connect(dir).ok()?;
     client.ask_snapshot().ok()?;
-    let deadline = clock::now().boot.saturating_add(ANSWER_MS);
+    let deadline = clock::now().boot.saturating_add(patience_ms);
     let mut reached = None;
     loop {
         let left = deadline.saturating_sub(clock::now().boot);

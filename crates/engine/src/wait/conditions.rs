@@ -23,6 +23,8 @@ use crate::truth::{Session, Truth};
 /// Everything is looked at again after this long, whatever was or was not heard.
 const RESCAN_MS: u64 = 1_000;
 
+/// A host that lives answers within this time, as a rule.
+const SOON_MS: u64 = 50;
 /// So long after the end of an agent its session may end, too, or its scribe may have a last word on its turn.
 const LAST_WORD_MS: u64 = 1_000;
 
@@ -74,7 +76,8 @@ impl Sessions {
 }
 
 /// Waits until the conditions are met in these sessions, for so many ms at most. With `Until::Any` one condition that is
-/// met in one of them is enough, else all of them must be met at once, in each. A session that ends before ends the wait.
+/// met in one of them is enough, else all of them must be met at once, in each. A session that ends before ends the wait,
+/// unless another can still do.
 fn wait(
     truth: &Truth,
     home: &Home,
@@ -87,7 +90,7 @@ fn wait(
     let watch = conditions.of_agent().then(Watch::new).and_then(Result::ok);
     let mut watched = Vec::new();
     for id in ids {
-        watched.push(Watched::new(truth, home, id, conditions)?);
+        watched.push(Watched::new((truth, home), id, conditions, deadline)?);
     }
     let hears_all = watch.as_ref().is_some_and(|watch| {
         watched.iter().all(|one| one.ending.evidence().is_some_and(|file| watch.growth_of(file).is_ok()))
@@ -103,7 +106,11 @@ fn wait(
             Until::All => met == watched.len(),
         };
         let now = clock::now().boot;
-        let hopeless = watched.iter().any(|one| one.is_hopeless(conditions, now));
+        let mut hopeless = watched.iter().map(|one| one.is_hopeless(conditions, now));
+        let hopeless = match until {
+            Until::Any => hopeless.all(|hopeless| hopeless),
+            Until::All => hopeless.any(|hopeless| hopeless),
+        };
         if enough || hopeless || deadline.is_some_and(|at| at <= now) {
             return Ok(watched.into_iter().map(|one| one.stood(truth, home)).collect());
         }
@@ -172,14 +179,16 @@ struct Watched<'a> {
 
 impl<'a> Watched<'a> {
     fn new(
-        truth: &'a Truth,
-        home: &'a Home,
+        (truth, home): (&'a Truth, &'a Home),
         id: &SessionId,
         conditions: &Conditions,
+        deadline: Option<u64>,
     ) -> Result<Self, Failure> {
         let ending = Ending::new(truth, home, id);
         let session = &ending.session;
-        let shown = snapshot::snapshot(truth, home, session, None)?;
+        // Whoever has little time is not kept by a host that does not answer: the recording says the same.
+        let left = deadline.map_or(u64::MAX, |at| at.saturating_sub(clock::now().boot));
+        let shown = snapshot::within(truth, home, session, (None, left.max(SOON_MS)))?;
         let now = shown.position;
         if let Some(since) = conditions.since.filter(|since| *since > now) {
             return Err(Failure::new(

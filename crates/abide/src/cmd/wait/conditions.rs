@@ -14,13 +14,13 @@ use crate::show::wait::{self, Form, WaitView, WaitedView};
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct Flags {
     /// Until this text is shown
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Vec<String>,
     /// Until a line matches this regular expression; lines end at their last character that is no blank
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
     regex: Vec<String>,
     /// Until this text is not to be seen any more
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     gone: Vec<String>,
     /// Until the cursor is there, counted from 0
     #[arg(long, value_name = "ROW,COL")]
@@ -31,7 +31,7 @@ pub(crate) struct Flags {
     /// Until nothing was shown for so long
     #[arg(long, value_name = "DURATION")]
     idle: Option<String>,
-    /// Until its agent works, or has settled
+    /// Until its agent works, or has settled; one that its own end stopped in the middle has not, if its session ends too
     #[arg(long, value_name = "TURN", value_parser = ["settled", "working"])]
     turn: Option<String>,
     /// Until its agent wants something of a person
@@ -141,9 +141,14 @@ fn code(stood: &[Stood], until: Until) -> u8 {
         Until::Any => met > 0,
         Until::All => met == stood.len(),
     };
+    let mut over = stood.iter().map(|one| !one.met && one.session.is_over());
+    let hopeless = match until {
+        Until::Any => over.all(|over| over),
+        Until::All => over.any(|over| over),
+    };
     if enough {
         0
-    } else if stood.iter().any(|one| !one.met && one.session.is_over()) {
+    } else if hopeless {
         NO_CODE
     } else {
         Code::TimedOut.kind().exit_code()

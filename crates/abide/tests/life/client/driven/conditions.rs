@@ -1,6 +1,7 @@
 //! Waiting for what is shown: never for what stood there before, also for what has scrolled by, and not beyond the end.
 
 use abide_testkit::trace::calls;
+use rustix::process::Signal;
 
 use super::{met, shell, type_line};
 use crate::common::{World, data};
@@ -64,6 +65,48 @@ fn a_session_that_ends_first_ends_the_wait_at_once_with_its_outcome() {
     let data = data(&told);
     assert_eq!((told.code(), &data["met"], &data["outcome"]["code"]), (Some(125), &false.into(), &7.into()));
     met(&world, &["--text", "last", "--since", "0", &life.id]);
+}
+
+#[test]
+fn with_any_a_session_that_ends_first_leaves_the_wait_to_the_others() {
+    let world = World::new();
+    let (ends, gate) = world.gated(&["print last", "exit 7"]);
+    let life = shell(&world);
+    let mut waiting =
+        world.start(&["wait", "--any", &ends.id, &life.id, "--text", "found", "--timeout", "30s"]);
+    gate.open();
+    assert_eq!(world.wait(&ends.id).0, Some(7));
+    let none = ["wait", "--any", &ends.id, &life.id, "--text", "never", "--timeout", "100ms"];
+    assert_eq!(world.abide.run(&none).code(), Some(124), "one of them could still");
+    type_line(&world, &life, "echo f'ou'nd");
+    assert_eq!(waiting.reap(), abide_testkit::Ending::Exited(0));
+    assert_eq!(world.abide.run(&["wait", "--any", &ends.id, &ends.id, "--text", "never"]).code(), Some(125));
+}
+
+#[test]
+fn a_wait_with_little_time_is_not_kept_by_a_host_that_stands_still() {
+    let world = World::new();
+    let life = shell(&world);
+    let host = life.helper("host", None);
+    host.signal(Signal::STOP);
+    let wait = world.abide.command(&["wait", "--text", "never", "--timeout", "200ms", &life.id]);
+    let log = world.home.around().join("calls");
+    let (ran, polls) = calls(&wait, &["-e", "trace=poll,ppoll"], &log);
+    assert_eq!(ran.code(), Some(124), "{ran:?}");
+    let (first, last) = (polls.first().expect("it polls").at, polls.last().expect("it polls").at);
+    assert!(last - first < 0.8, "a host has a second where there is time: {}", last - first);
+    host.signal(Signal::CONT);
+}
+
+#[test]
+fn what_is_waited_for_may_begin_with_a_hyphen() {
+    let world = World::new();
+    let life = shell(&world);
+    type_line(&world, &life, "echo '-x --json'");
+    for flag in ["--text", "--regex"] {
+        met(&world, &[flag, "-x --json", &life.id]);
+    }
+    met(&world, &["--gone", "--y", &life.id]);
 }
 
 /// The kernel takes its time to close what watches files, and everybody who waited would wait for that.
