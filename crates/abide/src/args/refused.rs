@@ -38,7 +38,7 @@ impl Refused {
         let (colours, _) = Config::load().colours(self.color());
         let json = self.typed.iter().any(|word| word == "--json");
         let mut output = Output::new(self.verb().unwrap_or("abide"), json, colours);
-        if self.error.exit_code() == 0 {
+        if self.asks_for_help() {
             return match output.help(&self.error.render()) {
                 Ok(()) => 0,
                 Err(failure) => {
@@ -56,8 +56,23 @@ impl Refused {
         if self.passes_on() { NO_CODE } else { failure.code.kind().exit_code() }
     }
 
+    /// The command, if the first word that is no option is one.
     fn verb(&self) -> Option<&'static str> {
-        self.typed.iter().find_map(|word| Command::known(word))
+        let mut words = self.typed.iter().peekable();
+        while let Some(word) = words.next() {
+            if ["--home", "--color"].contains(&word.as_str()) {
+                // Its value is no command.
+                let _ = words.next_if(|value| !value.starts_with('-'));
+            } else if !word.starts_with('-') {
+                return Command::known(word);
+            }
+        }
+        None
+    }
+
+    /// Whether nothing is wrong: help was asked for, or the version.
+    pub(crate) fn asks_for_help(&self) -> bool {
+        self.error.exit_code() == 0
     }
 
     /// The command would have exited with a program's code.

@@ -51,7 +51,11 @@ impl Text {
 /// The bytes of a file, or of standard input if it is `-`.
 fn read_text(file: &str) -> Result<Vec<u8>, Failure> {
     if file != "-" {
-        return std::fs::read(file).map_err(|e| Failure::io("read", &Path::new(file).display(), &e));
+        return std::fs::read(file).map_err(|e| {
+            let path = Path::new(file).display();
+            Failure::io("read", &path, &e)
+                .hint(format!("`{path}` must be a file that can be read; `-` is standard input"))
+        });
     }
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().read_to_end(&mut bytes);

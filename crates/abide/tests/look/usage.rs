@@ -36,6 +36,8 @@ fn usage_errors_are_json_wherever_json_was_asked_for() {
         &["schema", "lss", "--json"],
         &["ls", "--json", "extra"],
         &["--home", "--json", "ls"],
+        &["keys", "x", "Ctrl-U", "--json", "--frobnicate"],
+        &["foo", "exec", "--json"],
     ] {
         let ran = stage.abide.run(args);
         let (code, name, hint) = error(&ran);
@@ -44,7 +46,14 @@ fn usage_errors_are_json_wherever_json_was_asked_for() {
     }
     let (_, _, hint) = error(&stage.abide.run(&["inspct", "--json"]));
     assert!(hint.contains("did you mean `inspect`?"), "{hint}");
-    assert_eq!(stage.abide.run(&["ls", "--json", "--nope"]).json()["command"], "ls");
+    for (args, command) in [
+        (&["ls", "--json", "--nope"][..], "ls"),
+        (&["foo", "exec", "--json"], "abide"),
+        (&["--home", "exec", "--json", "lss"], "abide"),
+        (&["--color", "never", "keys", "--json"], "keys"),
+    ] {
+        assert_eq!(stage.abide.run(args).json()["command"], command, "{args:?}");
+    }
 }
 
 #[test]
@@ -65,6 +74,8 @@ fn every_usage_error_is_told_in_one_style() {
         ("kill x", 2, "there is no command `kill`", "did you mean `stop`? `abide --help` shows examples"),
         ("new -s x", 2, "there is no command `new`", "did you mean `run`? `abide --help` shows examples"),
         ("frobnicate", 2, "there is no command `frobnicate`", "`abide --help` shows examples"),
+        ("foo exec", 2, "there is no command `foo`", "`abide --help` shows examples"),
+        ("keys x Ctrl-U --zzz", 2, "`keys` has no option `--zzz`", "`abide keys --help` shows examples"),
         ("inspect", 2, "ID is missing", "`abide inspect --help` shows examples"),
         (
             "ls --formt x",

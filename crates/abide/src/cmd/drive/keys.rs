@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(value_name = "ID")]
     session: String,
     /// The keys, in their order
-    #[arg(value_name = "KEY", required = true, allow_hyphen_values = true)]
+    #[arg(value_name = "KEY", required = true)]
     keys: Vec<String>,
     #[command(flatten)]
     patience: Patience,

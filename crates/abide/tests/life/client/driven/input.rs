@@ -149,6 +149,39 @@ fn what_cannot_be_pressed_is_refused_and_nothing_is_sent() {
 }
 
 #[test]
+fn options_behind_keys_are_options_and_a_hyphen_is_a_key() {
+    let world = World::new();
+    let life = shell(&world);
+    let told = data(&world.abide.run(&["keys", &life.id, "x", "Ctrl-U", "--json", "--timeout", "1s"]));
+    assert_eq!(told["bytes"], 2, "{told}");
+    let told = data(&world.abide.run(&[
+        "keys",
+        "--json",
+        &life.id,
+        "-",
+        "Ctrl-U",
+        "--home",
+        world.home.path().to_str().expect("it is text"),
+    ]));
+    assert_eq!(told["bytes"], 2, "{told}");
+    let help = world.abide.run(&["keys", &life.id, "x", "--help"]);
+    assert!(help.code() == Some(0) && help.stdout.starts_with("Examples:"), "{help:?}");
+}
+
+#[test]
+fn a_text_that_cannot_be_read_is_named() {
+    let world = World::new();
+    let life = shell(&world);
+    for verb in ["type", "paste", "batch"] {
+        let ran = world.abide.run(&[verb, "--json", &life.id, "--file", "/nowhere/at all"]);
+        let error = ran.json()["error"].clone();
+        assert_eq!((ran.code(), &error["code"]), (Some(1), &"io".into()), "{error}");
+        let hint = error["hint"].as_str().unwrap_or_default();
+        assert!(hint.contains("/nowhere/at all") && !hint.contains("doctor"), "{error}");
+    }
+}
+
+#[test]
 fn a_line_that_the_terminal_would_cut_is_refused() {
     let world = World::new();
     let life = world.observe(world.launch(&[], &["cat"]));
