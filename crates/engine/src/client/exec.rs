@@ -55,6 +55,8 @@ pub struct Executed {
 #[derive(Debug)]
 pub struct Unfinished {
     pub failure: Failure,
+    /// Whether the line began to run.
+    pub begun: bool,
     pub output: Vec<u8>,
 }
 
@@ -86,7 +88,7 @@ impl Run<'_> {
 
 impl From<Failure> for Unfinished {
     fn from(failure: Failure) -> Self {
-        Self { failure, output: Vec::new() }
+        Self { failure, begun: false, output: Vec::new() }
     }
 }
 
@@ -332,7 +334,7 @@ impl Driver<'_> {
             }
             if over {
                 let failure = self.ended_first();
-                return Err(Unfinished { failure, output: self.written(listening) });
+                return Err(Unfinished { failure, begun: listening.begun, output: self.written(listening) });
             }
             quiet = if listening.reader.offset() == offset { quiet + 1 } else { 0 };
             let left = deadline.map(|at| at.saturating_sub(clock::now().boot));
@@ -391,11 +393,11 @@ impl Driver<'_> {
 
     fn broken_off(&self, listening: &Listening, why: &str) -> Unfinished {
         if self.cut().is_some() {
-            return Unfinished { failure: self.not_recorded(), output: self.written(listening) };
+            return Unfinished { failure: self.not_recorded(), begun: true, output: self.written(listening) };
         }
         let way_out = format!("`abide snapshot {}` shows what is there", self.session().id);
         let failure = self.refusal(Code::Interrupted, why, &way_out);
-        Unfinished { failure, output: without_prompt(self.written(listening)) }
+        Unfinished { failure, begun: true, output: without_prompt(self.written(listening)) }
     }
 
     fn executed(
@@ -404,10 +406,16 @@ impl Driver<'_> {
         position: u64,
         ended: Result<bool, Unfinished>,
     ) -> Result<Executed, Unfinished> {
-        ended?;
         let output = self.written(listening);
+        ended.map_err(|unfinished| match unfinished.begun {
+            true => unfinished,
+            // Nobody could say more of it.
+            false => Unfinished { begun: true, output: output.clone(), ..unfinished },
+        })?;
         match listening.code {
-            Some(code) if listening.cut => Err(Unfinished { failure: self.not_all_recorded(code), output }),
+            Some(code) if listening.cut => {
+                Err(Unfinished { failure: self.not_all_recorded(code), begun: true, output })
+            }
             Some(code) => Ok(Executed { code, output, position }),
             None => {
                 let id = &self.session().id;
@@ -416,7 +424,7 @@ impl Driver<'_> {
                     "the line has not ended yet, and goes on",
                     &format!("`abide snapshot {id}` shows what it does, `abide keys {id} Ctrl-C` ends it"),
                 );
-                Err(Unfinished { failure, output })
+                Err(Unfinished { failure, begun: true, output })
             }
         }
     }

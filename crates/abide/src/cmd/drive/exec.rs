@@ -87,11 +87,10 @@ impl Verb for Args {
         let mut driver = sessions.driver(&session)?;
         let executed = match driver.exec(&self.line.join(" "), timeout_ms) {
             Ok(executed) => executed,
-            Err(Unfinished { failure, output }) => {
+            Err(Unfinished { failure, begun, output }) => {
                 if !front.output.is_json() {
                     front.output.raw(&output)?;
                 }
-                let begun = [Code::TimedOut, Code::Interrupted].contains(&failure.code);
                 front.output.fail_with(&failure, begun.then(|| Until::Written(written(&output))));
                 let timed_out = failure.code == Code::TimedOut;
                 return Ok(if timed_out { failure.code.kind().exit_code() } else { NO_CODE });

@@ -1,9 +1,9 @@
-//! Lines that come to nothing: whoever did not take one in time takes it back, and hides nothing afterwards.
+//! Lines that come to nothing, or to no code: nothing is hidden afterwards, and what they wrote is told.
 
 use abide_testkit::deadline::until;
 use rustix::process::Signal;
 
-use super::{exec, shell, shells};
+use super::{BASH, exec, shell, shells};
 use crate::common::World;
 
 #[test]
@@ -37,4 +37,18 @@ fn check_stopped_guard(command: &[&str]) {
     assert!(world.shown(&life.id).contains("visible"), "{command:?}");
     until("a line runs again", || exec(&world, &life, "echo again").stdout == "again\n");
     assert!(!std::path::Path::new(&file).exists(), "{command:?}: it ran");
+}
+
+#[test]
+fn what_a_line_wrote_that_ended_its_shell_is_told_in_every_form() {
+    for (form, line) in [("exec", "echo hi; exit 3"), ("batch", "exec -- 'echo hi; exit 3'")] {
+        let world = World::new();
+        let life = shell(&world, BASH);
+        let dashes: &[&str] = if form == "exec" { &["--"] } else { &[] };
+        let ran = world.abide.run(&[&[form, "--json", &life.id], dashes, &[line]].concat());
+        let told = ran.json();
+        let told = if form == "exec" { told } else { told["data"]["steps"][0].clone() };
+        assert_eq!((ran.code(), &told["error"]["code"]), (Some(125), &"not_commandable".into()), "{told}");
+        assert_eq!(told["data"]["output"], "hi\nexit\n", "{told}");
+    }
 }
