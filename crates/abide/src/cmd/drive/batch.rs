@@ -220,6 +220,8 @@ impl StepView {
 
     /// What people want to read of the answer: what a line wrote, what is shown, what failed.
     fn said(&self) -> Vec<&str> {
+        let waited =
+            matches!(self.outcome, Outcome::Failed) && self.words.first().is_some_and(|w| w == "wait");
         let error = self.answer.error.as_ref();
         if let Some(error) = error {
             let hint = error["hint"].as_str();
@@ -228,6 +230,9 @@ impl StepView {
         let Some(data) = &self.answer.data else {
             return Vec::new();
         };
+        if waited {
+            return why_unmet(data).into_iter().chain(data["hint"].as_str()).collect();
+        }
         let mut said: Vec<&str> = match (&data["output"], &data["lines"]) {
             (Value::String(output), _) => output.lines().collect(),
             (_, Value::Array(lines)) => {
@@ -237,5 +242,15 @@ impl StepView {
         };
         said.truncate(said.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1));
         said
+    }
+}
+
+/// Why a wait did not come to what it waited for, where its code does not say so.
+fn why_unmet(waited: &Value) -> Option<&'static str> {
+    match (waited["met"].as_bool(), waited["ended"].as_bool()) {
+        (Some(false), Some(true)) => Some("the session ended before"),
+        (Some(false), _) => Some("not met when the time was up"),
+        (_, Some(true)) => Some("the session ended with another code than 0"),
+        (_, _) => None,
     }
 }

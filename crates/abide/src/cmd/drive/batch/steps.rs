@@ -37,8 +37,11 @@ pub(super) struct Step {
 /// # Errors
 /// If there are none, or one of them makes no sense.
 pub(super) fn read(given: &[String], file: Option<&str>, at: (&str, i64)) -> Result<Vec<Step>, Failure> {
-    let text = if given.is_empty() { text_of(file.unwrap_or("-"))? } else { given.join("\n") };
-    let steps = if text.trim_start().starts_with('[') { from_json(&text)? } else { from_lines(&text)? };
+    let texts = if given.is_empty() { vec![text_of(file.unwrap_or("-"))?] } else { given.to_vec() };
+    let steps = match texts.first().filter(|text| text.trim_start().starts_with('[')) {
+        Some(_) => from_json(&texts.join("\n"))?,
+        None => from_lines(&texts)?,
+    };
     if steps.is_empty() {
         return Err(Failure::new(Code::Usage, "there is no step").hint("`abide batch --help` shows examples"));
     }
@@ -46,7 +49,10 @@ pub(super) fn read(given: &[String], file: Option<&str>, at: (&str, i64)) -> Res
 }
 
 fn text_of(file: &str) -> Result<String, Failure> {
-    String::from_utf8(read_text(file)?).map_err(|_| Failure::new(Code::Usage, "the steps are not UTF-8"))
+    String::from_utf8(read_text(file)?).map_err(|_| {
+        Failure::new(Code::Usage, "the steps are not UTF-8")
+            .hint("write them as UTF-8; `paste --file` takes any bytes")
+    })
 }
 
 fn from_json(text: &str) -> Result<Vec<Vec<String>>, Failure> {
@@ -56,20 +62,36 @@ fn from_json(text: &str) -> Result<Vec<Vec<String>>, Failure> {
     })
 }
 
-fn from_lines(text: &str) -> Result<Vec<Vec<String>>, Failure> {
-    let lines = (1..).zip(text.lines().map(str::trim));
-    let steps = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    steps
-        .map(|(number, line)| {
-            shlex::split(line).ok_or_else(|| {
-                Failure::new(
-                    Code::Usage,
-                    format!("line {number} of the steps has a quote that is not closed"),
-                )
-                .hint("text with quotes and new lines goes well into the JSON form")
-            })
-        })
-        .collect()
+/// A step a line. One with a quote that is not closed at its end goes on in the next line of the same text.
+fn from_lines(texts: &[String]) -> Result<Vec<Vec<String>>, Failure> {
+    let mut steps = Vec::new();
+    let mut number = 0;
+    for text in texts {
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            number += 1;
+            let begun = line.trim();
+            if begun.is_empty() || begun.starts_with('#') {
+                continue;
+            }
+            let (first, mut step) = (number, begun.to_owned());
+            let words = loop {
+                if let Some(words) = shlex::split(&step) {
+                    break words;
+                }
+                let more = lines.next().ok_or_else(|| unclosed(first))?;
+                step.extend(["\n", more]);
+                number += 1;
+            };
+            steps.push(words);
+        }
+    }
+    Ok(steps)
+}
+
+fn unclosed(line: usize) -> Failure {
+    Failure::new(Code::Usage, format!("line {line} of the steps has a quote that is not closed"))
+        .hint("text with quotes and new lines goes well into the JSON form")
 }
 
 fn step(number: usize, words: Vec<String>, (session, now): (&str, i64)) -> Result<Step, Failure> {
@@ -89,7 +111,11 @@ fn step(number: usize, words: Vec<String>, (session, now): (&str, i64)) -> Resul
         _ => ["abide", verb, session].into_iter().chain(given).collect(),
     };
     let told = |failure: Failure| wrong(&failure.message, failure.hint.unwrap_or_default());
-    let cli = args::parse(argv.into_iter().map(Into::into)).map_err(|refused| told(refused.failure()))?;
+    let cli =
+        args::parse(argv.into_iter().map(Into::into)).map_err(|refused| match refused.asks_for_help() {
+            true => wrong("--help is not for a step", format!("`abide {verb} --help` shows it")),
+            false => told(refused.failure()),
+        })?;
     cli.command.check(now).map_err(told)?;
     if cli.home.is_some() {
         return Err(wrong("--home is not for a step", "`abide --home DIR batch` sets it for all".to_owned()));

@@ -87,6 +87,8 @@ fn steps_that_make_no_sense_are_refused_before_the_first_is_done() {
         (&["[[\"type\", 1]]"], "the steps are no list of lists of words"),
         (&["# nothing"], "there is no step"),
         (&["type x", "keys NoSuchKey"], "step 2: `NoSuchKey` is no key"),
+        (&["type x", "type --help"], "step 2: --help is not for a step"),
+        (&["type x", "keys a --tiemout 1s"], "step 2: `keys` has no option `--tiemout`"),
         (&["type x", "resize wide"], "step 2: `wide` is no size"),
         (&["type x", "signal NONE"], "step 2: `NONE` is no signal"),
         (&["type x", "mark ' '"], "step 2: `` cannot be the name of a mark"),
@@ -123,8 +125,29 @@ fn people_are_told_of_each_step_and_shown_what_it_gave() {
         r#"[["exec","--","echo 'one'; echo two"],["wait","--text","never","--timeout","50ms"],["snapshot"]]"#;
     let ran = world.abide.run(&["batch", &life.id, steps]);
     let expected = "  1  done     exec -- 'echo '\\''one'\\''; echo two'\n     one\n     two\n  \
-                    2  failed   wait --text never --timeout 50ms\n  3  skipped  snapshot\n";
-    assert_eq!((ran.code(), ran.stdout.as_str()), (Some(124), expected), "{ran:?}");
+                    2  failed   wait --text never --timeout 50ms\n     not met when the time was up\n     \
+                    `abide snapshot ID` shows what is to be seen instead\n  3  skipped  snapshot\n";
+    let told = ran.stdout.replace(&life.id, "ID");
+    assert_eq!((ran.code(), told.as_str()), (Some(124), expected), "{ran:?}");
+    let ran = world.abide.run(&["batch", &life.id, "type exit --enter", "wait --text never"]);
+    assert!(ran.stdout.ends_with("wait --text never\n     the session ended before\n"), "{ran:?}");
+}
+
+#[test]
+fn a_step_may_have_more_lines_than_one_where_they_are_quoted() {
+    let world = World::new();
+    let life = shell(&world);
+    let file = world.beside("steps");
+    let text = "exec -- 'echo one\necho two'\n# a remark\nexec -- echo three\n";
+    std::fs::File::create(&file)
+        .and_then(|mut made| std::io::Write::write_all(&mut made, text.as_bytes()))
+        .expect("there is room");
+    for given in [&[text][..], &["exec -- 'echo one\necho two'", "exec -- echo three"], &["--file", &file]] {
+        let ran = world.abide.run(&[&["batch", "--json", &life.id], given].concat());
+        let steps = data(&ran)["steps"].clone();
+        let output = |at: usize| steps[at]["data"]["output"].as_str();
+        assert_eq!((output(0), output(1)), (Some("one\ntwo\n"), Some("three\n")), "{given:?}: {ran:?}");
+    }
 }
 
 #[test]
