@@ -340,6 +340,8 @@ fn kitty(key: Key, held: Held, flags: u8) -> String {
         Key::Escape => code(27),
         Key::Cursor(letter) if held.any() => format!("{ESC}[1;{}{letter}", held.number()),
         Key::Cursor(letter) => format!("{ESC}[{letter}"),
+        // The first that have a number of their own there.
+        Key::Function(number @ 13..) => code(57_363 + u32::from(number)),
         Key::Editing(_) | Key::Function(_) => sequence(key, held),
     }
 }
@@ -529,6 +531,9 @@ mod tests {
                 ("Up", "\\x1b[A"),
                 ("F3", "\\x1b[13~"),
                 ("F1", "\\x1b[P"),
+                ("F12", "\\x1b[24~"),
+                ("F13", "\\x1b[57376u"),
+                ("Ctrl-F20", "\\x1b[57383;5u"),
             ],
         );
         check(
