@@ -4,6 +4,7 @@
 const ESC: u8 = 0x1b;
 const ENTER: &[u8] = b"\x1b[13u";
 const CTRL_C: &[u8] = b"\x1b[99;5u";
+const CTRL_Z: &[u8] = b"\x1b[122;5u";
 /// So much of a half-typed line is looked for.
 const LOOKED_FOR: usize = 40;
 
@@ -72,6 +73,8 @@ impl HalfTyped {
             0x04 | 0x0c => {}
             // Where there is nothing, nothing is moved or erased.
             0x01 | 0x02 | 0x05 | 0x06 | 0x0b | 0x17 if self.text.is_empty() => {}
+            // Ctrl-Z and Ctrl-\ stop and end what runs, and are no keys of a line.
+            0x1a | 0x1c if self.text.is_empty() => {}
             0..=0x1f => self.unclear = true,
             0x20..=0xff => self.put(byte),
         }
@@ -106,6 +109,7 @@ impl HalfTyped {
             ENTER | CTRL_C => self.clear(),
             // The window was entered or left; the mouse.
             b"\x1b[I" | b"\x1b[O" => {}
+            CTRL_Z if self.text.is_empty() => {}
             [ESC, b'[', b'<', ..] => {}
             _ => self.unclear = true,
         }
@@ -203,6 +207,9 @@ mod tests {
             (b"ls\x15", "$ ", false),
             (b"ls\x03", "$ ", false),
             (b"\x0c", "$ ", false),
+            (b"sleep 9\r\x1a", "$ ", false),
+            (b"sleep 9\r\x1b[122;5u", "$ ", false),
+            (b"ls\x1a", "$ ls", true),
             (b"\x1b", "$ ", true),
             (b"\x1b[A", "$ make", true),
             (b"\x1b[A\r", "$ ", false),

@@ -61,14 +61,28 @@ impl Shell {
         let own = arguments.first().map_or("", |own| own.trim_start_matches('-'));
         let own = own.rsplit('/').next().unwrap_or(own);
         let shell = match (name, own) {
-            ("bash" | "rbash", _) => Self::Bash,
-            ("zsh" | "zsh5" | "rzsh", _) => Self::Zsh,
+            ("bash", _) => Self::Bash,
+            ("zsh" | "zsh5", _) => Self::Zsh,
             ("fish", _) => Self::Fish,
             ("dash" | "sh" | "ash", _) | ("busybox", "sh" | "ash") => Self::Dash,
             (versioned, _) if versioned.starts_with("zsh-") => Self::Zsh,
             _ => return None,
         };
         shell.reads_terminal(arguments.get(1..).unwrap_or_default()).then_some(shell)
+    }
+
+    /// Whether a shell was started so that it may not read what `exec` gives it: by its name, or by an option.
+    #[must_use]
+    pub fn is_restricted(image: &str, arguments: &[String]) -> bool {
+        let own = arguments.first().map_or("", |own| own.trim_start_matches('-'));
+        let own = own.rsplit('/').next().unwrap_or(own);
+        let named = ["rbash", "rzsh"].iter().any(|restricted| [image, own].contains(restricted));
+        let flag = |argument: &String| {
+            let letters = argument.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+            argument == "--restricted" || letters.is_some_and(|letters| letters.contains('r'))
+        };
+        let known = ["bash", "zsh"].iter().any(|known| image.starts_with(known));
+        named || known && arguments.iter().skip(1).take_while(|word| word.starts_with('-')).any(flag)
     }
 
     /// By its arguments: neither a command nor a script.
@@ -174,6 +188,21 @@ mod tests {
             ("busybox", None),
         ] {
             assert_eq!(shell(line), known, "{line}");
+        }
+        for (line, restricted) in [
+            ("rbash", true),
+            ("/usr/bin/rbash -i", true),
+            ("bash -r", true),
+            ("bash --norc --restricted", true),
+            ("zsh -fr", true),
+            ("bash --norc", false),
+            ("bash --rcfile x", false),
+            ("dash -r", false),
+        ] {
+            let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let name = arguments[0].rsplit('/').next().unwrap_or_default();
+            let image = if name == "rbash" { "bash" } else { name };
+            assert_eq!(Shell::is_restricted(image, &arguments), restricted, "{line}");
         }
         let busy = ["sh".to_owned()];
         assert_eq!(Shell::of("busybox", &busy), Some(Shell::Dash));

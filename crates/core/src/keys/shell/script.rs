@@ -89,7 +89,14 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
     match shell {
         Shell::Fish => [
             ("a", format!("set -l n $status\ntrue >{given}\nprintf '{begins}' >/dev/tty\nreturn $n\n")),
-            ("l", format!("{line}\n")),
+            (
+                "l",
+                if is_empty(line) {
+                    "command sh -c \"exit $status\"\n".to_owned()
+                } else {
+                    format!("{line}\n")
+                },
+            ),
             (
                 "z",
                 format!(
@@ -98,7 +105,7 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
             ),
         ],
         Shell::Bash | Shell::Zsh | Shell::Dash => {
-            let forget = forget(shell, path, (nonce, line));
+            let forget = forget(shell, path, nonce);
             let builtin = match shell {
                 Shell::Bash | Shell::Zsh => "\\builtin",
                 Shell::Dash | Shell::Fish => "\\command",
@@ -113,6 +120,11 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
                 Shell::Bash => "\\builtin eval \"\\builtin unset __abide; \\builtin return $__abide\"",
                 // Its special commands come before functions.
                 Shell::Dash | Shell::Fish => "\\eval \"\\unset __abide; \\return $__abide\"",
+            };
+            let said = match is_empty(line) {
+                // Before `&&` a code breaks nothing off, and no trap sees it.
+                true => "\"(\\\\exit $__abide) && \\\\:\"".to_owned(),
+                false => quote(shell, line),
             };
             let line = quote(shell, line);
             // There, what is evaluated does not see the code of what came before it.
@@ -132,13 +144,18 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
                 "__abide=$?\n{builtin} test -e {given} || {builtin} exit $__abide\n\
                 {begin}\
                 case ${{__abide_x-}} in ?*) {print} '{traced}\\n' \"$__abide_x\" \"$__abide\" >&3;; esac\n\
-                {print} '%s\\n' {line} >&3\n{builtin} exit $__abide\n"
+                {print} '%s\\n' {said} >&3\n{builtin} exit $__abide\n"
             );
             let end = format!("{print} '{ends}%s\\007' \"$__abide\" >/dev/tty");
             let z = format!("__abide=$?\n{restore}{builtin} test -e {given} && {end}\n{tell}{leave}\n");
             [("a", a), ("l", l), ("z", z)]
         }
     }
+}
+
+/// Whether no command is in it: then it leaves the code before it as it is, which `eval` does not.
+fn is_empty(line: &str) -> bool {
+    line.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
 /// What zsh evaluates: not a command's output, to which a trap of its user's may add.
@@ -172,7 +189,7 @@ const ZSH_CALM: &str = "__abide_e=\n\
     \\builtin unsetopt errexit errreturn\n";
 
 /// Takes what was typed out of the history.
-fn forget(shell: Shell, path: &str, (nonce, line): (&str, &str)) -> String {
+fn forget(shell: Shell, path: &str, nonce: &str) -> String {
     match shell {
         Shell::Bash => format!(
             "__abide_h=$(HISTTIMEFORMAT= \\builtin history 1)\n\
@@ -181,16 +198,15 @@ fn forget(shell: Shell, path: &str, (nonce, line): (&str, &str)) -> String {
             \\builtin history -d \"${{__abide_h%%[!0-9]*}}\";;\nesac\n\\builtin unset __abide_h\n"
         ),
         // A line that the option above keeps out stays until the next one is read; reading one that is in the history
-        // already from a file removes it, and adds nothing. Where the history has nothing that can be read so, the line
-        // itself is added.
+        // already from a file removes it, and adds nothing. Where the history has nothing that can be read so, a word is
+        // added that is no one's, once: never the line, which may hold a secret.
         Shell::Zsh => {
-            let line = quote(shell, line);
             let file = quote(shell, &format!("{path}/h"));
             format!(
                 "() {{\n\\builtin emulate -L zsh\n\\builtin local n t\n\\builtin zmodload zsh/parameter\n[[ $history[$HISTCMD] == *{nonce}* ]] || [[ $history[$((HISTCMD-1))] == *{nonce}* ]] || \\builtin return 0\n\
                 for n in ${{${{(Onk)history}}[1,64]}}; do\nt=$history[$n]\n\
                 if [[ $t == [A-Za-z]* && $t != *[^A-Za-z0-9\\ ._/=-]* && $t != *' ' ]]; then\n\
-                \\builtin print -r -- \"$t\" >| {file}\n\\builtin fc -RI {file}\n\\builtin return 0\nfi\ndone\n\\builtin print -rs -- {line}\n}}\n\
+                \\builtin print -r -- \"$t\" >| {file}\n\\builtin fc -RI {file}\n\\builtin return 0\nfi\ndone\n\\builtin print -rs -- true\n}}\n\
                 case ${{__abide_h-}} in 1) \\builtin unset __abide_h; \\builtin unsetopt histignorespace;; esac\n"
             )
         }

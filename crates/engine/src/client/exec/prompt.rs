@@ -100,6 +100,10 @@ impl Driver<'_> {
         };
         let what = leader.process.command.join(" ");
         let what = if what.is_empty() { leader.process.name.clone() } else { what };
+        if Shell::is_restricted(&leader.image, &leader.process.command) {
+            let why = format!("`{what}` is a restricted shell, which may not read what exec gives it");
+            return Err((0, self.no_shell(&why)));
+        }
         let Some(shell) = Shell::of(&leader.image, &leader.process.command) else {
             // A prompt may start programs of its own.
             let first = self.truth().process(program);

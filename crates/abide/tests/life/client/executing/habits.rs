@@ -234,3 +234,25 @@ fn exec_in_zsh_does_not_mind_functions_for_what_runs_the_line() {
     assert_eq!((ran.code(), ran.stdout.as_str()), (Some(7), "one\n"), "{ran:?}");
     assert_eq!(exec(&world, &life, "echo $?").stdout, "7\n");
 }
+
+#[test]
+fn a_line_without_a_command_leaves_the_code_before_it() {
+    for command in shells() {
+        let world = World::new();
+        let life = shell(&world, command);
+        for (line, code) in [("sh -c 'exit 7'", 7), ("", 7), ("  ", 7), ("true", 0), ("", 0)] {
+            let ran = exec(&world, &life, line);
+            assert_eq!((ran.code(), ran.stdout.as_str()), (Some(code), ""), "{command:?} {line:?} {ran:?}");
+        }
+        assert_unseen(&world, &life);
+    }
+}
+
+#[test]
+fn no_line_is_in_a_history_that_was_empty() {
+    let world = World::new();
+    let life = shell(&world, &["zsh", "-f"]);
+    assert_eq!(exec(&world, &life, "TOKEN='s3cret' true").code(), Some(0));
+    let told = exec(&world, &life, "fc -l 1");
+    assert!(told.code() == Some(0) && !told.stdout.contains("s3cret"), "{told:?}");
+}

@@ -226,3 +226,29 @@ fn exec_waits_for_what_the_prompt_of_its_shell_runs() {
         assert_eq!(exec(&world, &life, "echo one").stdout, "one\n");
     }
 }
+
+#[test]
+fn exec_in_a_restricted_shell_is_refused_and_types_nothing() {
+    for command in [&["bash", "--norc", "-r"][..], &["zsh", "-f", "-r"]] {
+        let world = World::new();
+        let life = shell(&world, command);
+        rest(&world, &life);
+        assert_refused(&world, &life, &format!("{command:?}"));
+        let ran = world.abide.run(&["exec", &life.id, "--", "true"]);
+        assert!(ran.stderr.contains("is a restricted shell"), "{ran:?}");
+    }
+}
+
+#[test]
+fn exec_behind_a_command_that_was_stopped_finds_the_prompt() {
+    in_each(shells(), |command| {
+        let world = World::new();
+        let life = shell(&world, command);
+        rest(&world, &life);
+        type_line(&world, &life, "sleep 100");
+        press(&world, &life, "Ctrl-Z");
+        let ran = exec(&world, &life, "echo after");
+        assert_eq!(ran.stdout, "after\n", "{command:?} {ran:?}");
+        exec(&world, &life, "kill -KILL (jobs -p) 2>/dev/null; kill -KILL $(jobs -p) %sleep 2>/dev/null");
+    });
+}
