@@ -62,8 +62,22 @@ fn with_whole_examples(error: clap::Error, argv: &[OsString]) -> clap::Error {
     if error.exit_code() != 0 {
         return error;
     }
-    let unbroken = unbroken(Cli::command());
+    let unbroken = unbroken(root());
     unbroken.try_get_matches_from(argv).err().unwrap_or(error)
+}
+
+/// The root of the command line, where the help of each verb says what signals do to it: where it does not say so itself,
+/// they do what they do to any program.
+pub(crate) fn root() -> clap::Command {
+    const NAMED: &str = "HUP, INT and TERM";
+    Cli::command().mut_subcommands(|verb| {
+        let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+        if help.contains(NAMED) {
+            return verb;
+        }
+        let ends = format!("{NAMED} end this command only, as they end any program.");
+        verb.after_help(format!("{help} {ends}").trim_start().to_owned())
+    })
 }
 
 /// The same command with blanks in its examples at which no line is broken. `Output::help` makes them plain again.

@@ -227,13 +227,13 @@ fn what_cannot_be_written_as_json_is_told_as_text() {
 }
 
 #[test]
-fn whoever_waits_or_acts_says_in_its_help_what_signals_do() {
+fn the_help_of_every_command_says_what_signals_do_to_it() {
     let stage = Stage::new();
-    let verbs =
-        ["run", "wait", "stop", "attach", "logs", "events", "snapshot", "upgrade", "rm", "gc", "doctor"];
-    for verb in verbs {
-        let help = stage.text(&[verb, "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(help.contains("HUP, INT and TERM end this"), "{verb}: {help}");
+    for verb in verbs(&stage) {
+        let help = stage.text(&[&verb, "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("HUP, INT and TERM"), "{verb}: {help}");
+        let page = stage.text(&["man", &verb]);
+        assert!(page.contains("HUP, INT and TERM"), "{verb}: {page}");
     }
 }
 

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use abide_core::failure::{Failure, Kind};
 use abide_core::verdict::{NOT_EXECUTABLE, NOT_FOUND};
 use clap::builder::PossibleValuesParser;
-use clap::{Command as Declared, CommandFactory};
+use clap::Command as Declared;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::roff::Roff;
-use crate::args::Cli;
+use crate::args;
 use crate::cmd::{Command, Faulty, Front, NO_CODE, Verb};
 use crate::config::key::Key;
 use crate::environment::Variable;
@@ -88,7 +88,7 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let mut root = Cli::command();
+        let mut root = args::root();
         root.build();
         let mut pages = match (&self.verb, &self.out) {
             (None, None) => vec![main_page(&root)],

@@ -18,11 +18,11 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "The declared result outranks the exit status in `wait`; where the two differ, both are shown. \
+    after_help = concat!("The declared result outranks the exit status in `wait`; where the two differ, both are shown. \
     A result of a session that is over would change what `wait` has told: it does not count, and is refused \
     with 5, also if the end came while it was being declared. \
     A program may also leave a `result.toml` with status, exit_code and summary in $ABIDE_SESSION_DIR; \
-    what is no result there is not taken, and a fact says why."
+    what is no result there is not taken, and a fact says why.", signals_end_this!("what was declared stays declared."))
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -17,11 +17,11 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "A key is a character, Enter, Tab, BackTab, Backspace, Escape, Space, Minus, Plus, Up, Down, Left, Right, \
+    after_help = concat!("A key is a character, Enter, Tab, BackTab, Backspace, Escape, Space, Minus, Plus, Up, Down, Left, Right, \
     Home, End, PageUp, PageDown, Insert, Delete or F1 to F20, with Ctrl-, Alt- and Shift- before it, in any case of \
     letters; or click, middle-click, right-click, wheel-up, wheel-down, with :ROW,COL counted from 0. Each is encoded as the program asked \
     for: application cursor keys, modifyOtherKeys, the kitty keyboard protocol, the mouse. What no terminal could send \
-    now is refused, and nothing is sent."
+    now is refused, and nothing is sent.", signals_end_this!("what is not in the terminal by then is withdrawn."))
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last

@@ -15,9 +15,9 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "The text is put in brackets if the program asked for that, as a terminal does; then it is not taken for \
+    after_help = concat!("The text is put in brackets if the program asked for that, as a terminal does; then it is not taken for \
     keys. Returns once all of it is in the program's terminal, at the program's own pace, whatever its size. \
-    Whatever is not there when the time is up, or this command is ended, is withdrawn; how much was is told."
+    Whatever is not there when the time is up is withdrawn, and how much is there is told.", signals_end_this!("what is not in the terminal by then is withdrawn."))
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last

@@ -18,10 +18,10 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "The text is pasted into the agent's input, once that is there, and submitted. It returns once the agent's own files, its title or \
+    after_help = concat!("The text is pasted into the agent's input, once that is there, and submitted. It returns once the agent's own files, its title or \
     its screen show that a turn has opened, and says what is shown instead if none does. An agent that waits for a person \
     is not prompted: answer it first. What stands in its input already is submitted with it. With --queue in the middle of a \
-    turn nothing is proved but that the text was typed and submitted."
+    turn nothing is proved but that the text was typed and submitted.", signals_end_this!("what was submitted goes on."))
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last

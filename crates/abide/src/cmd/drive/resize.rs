@@ -15,8 +15,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "Returns once the terminal has it. Whoever types at an attached terminal next gives it that terminal's size \
-    again."
+    after_help = concat!("Returns once the terminal has it. Whoever types at an attached terminal next gives it that terminal's size \
+    again.", signals_end_this!("a size that was asked for is given all the same."))
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last

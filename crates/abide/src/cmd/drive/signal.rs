@@ -15,7 +15,7 @@ const EXAMPLES: &str = "Examples:
 /// Send a signal to a session's program
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
-#[command(after_help = "The signal is on record before it is sent, and goes only to the proved process.")]
+#[command(after_help = concat!("The signal is on record before it is sent, and goes only to the proved process.", signals_end_this!("what was sent was sent.")))]
 pub(crate) struct Args {
     /// The signal's name or number
     #[arg(value_name = "SIGNAL")]

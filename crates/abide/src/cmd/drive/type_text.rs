@@ -16,8 +16,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "Returns once all of it is in the program's terminal. A new line in the text is the Enter key. What one \
-    command types stays together, whoever else types; what is not there when the time is up, or this command is ended, is withdrawn."
+    after_help = concat!("Returns once all of it is in the program's terminal. A new line in the text is the Enter key. What one \
+    command types stays together, whoever else types; what is not there when the time is up is withdrawn, and how much is there is told.", signals_end_this!("what is not in the terminal by then is withdrawn."))
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last

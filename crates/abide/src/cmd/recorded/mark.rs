@@ -19,8 +19,8 @@ const LONGEST: usize = 200;
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "A mark stands in the recording and in the evidence. `snapshot`, `diff`, `export` and \
-    `play` take its name for an instant; of several with one name the last is meant. `abide marks ID` lists them."
+    after_help = concat!("A mark stands in the recording and in the evidence. `snapshot`, `diff`, `export` and \
+    `play` take its name for an instant; of several with one name the last is meant. `abide marks ID` lists them.", signals_end_this!("a mark that was asked for is made all the same."))
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
