@@ -1,6 +1,7 @@
 //! What can be asked of a session that was found.
 
 use abide_core::evidence::Size;
+use abide_core::evidence::frame::Flaw;
 use abide_core::failure::{Failure, admit};
 use abide_core::identity::{Liveness, Qualifier};
 use abide_core::moment::Moment;
@@ -52,6 +53,12 @@ impl Session {
     #[must_use]
     pub fn is_beyond_telling(&self) -> bool {
         self.verdict.rule.is_beyond_telling(&self.evidence, &self.seen)
+    }
+
+    /// Its directory is not there any more, and nothing that was in it.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.evidence.record.damage.iter().any(|damage| damage.flaw == Flaw::Gone)
     }
 
     /// Its record could be read, damaged or not: nothing was lacking at this moment.

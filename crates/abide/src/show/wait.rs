@@ -161,6 +161,9 @@ fn hint(session: &Session, alive: bool, again: &str) -> String {
             session.id
         );
     }
+    if session.is_gone() {
+        return "its directory is gone, and nothing more will be told of it; `abide ls -a` lists what there is".to_owned();
+    }
     if session.is_beyond_telling() {
         return format!("`abide why {}` shows what is damaged; waiting longer changes nothing", session.id);
     }

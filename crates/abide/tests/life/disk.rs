@@ -185,7 +185,13 @@ fn a_session_whose_directory_is_deleted_neither_spins_nor_holds_its_waiters() {
         let life = world.live(&["trap-exit USR1 3", "print ready", "hang"]);
         life.until_shown("ready");
         let helpers = [life.helper("guard", None), life.helper("host", None)];
-        let mut waiting = world.start(&["wait", &life.id]);
+        let mut waiting = world.start(&["wait", "--json", &life.id]);
+        let held = format!("/proc/{}/fd", waiting.pid());
+        until("it waits", || {
+            let links = fs::read_dir(&held).into_iter().flatten().flatten();
+            let mut links = links.filter_map(|link| fs::read_link(link.path()).ok());
+            links.any(|link| link == world.dir(&life.id).join("alive"))
+        });
         fs::remove_dir_all(world.dir(&life.id)).expect("it is ours");
         if replaced {
             fs::create_dir(world.dir(&life.id)).expect("it is ours");
@@ -203,6 +209,9 @@ fn a_session_whose_directory_is_deleted_neither_spins_nor_holds_its_waiters() {
         assert!(life.program.0.lives() && helpers.iter().all(Observer::lives), "nobody may die of it");
         life.program.0.signal(Signal::USR1);
         helpers.iter().for_each(Observer::await_end);
+        let told: Value = serde_json::from_str(&waiting.line()).expect("an answer");
+        let says = if replaced { "shows what is damaged" } else { "its directory is gone" };
+        assert!(told["data"]["hint"].as_str().is_some_and(|hint| hint.contains(says)), "{told}");
         assert_eq!(waiting.reap(), abide_testkit::Ending::Exited(125), "no code can be told any more");
     }
 }

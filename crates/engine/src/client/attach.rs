@@ -61,10 +61,13 @@ pub(crate) fn attach(truth: &Truth, home: &Home, session: &Session, how: Attachi
     if !how.launched {
         admit(id.as_str(), session.verdict.status, Column::LiveHost)?;
     }
-    let failed = |e: io::Error| Failure::io("attach to session", id, &e).about(id.as_str());
+    let failed = |e: io::Error| {
+        Failure::io("attach to session", id, &e).about(id.as_str()).in_status(session.verdict.status)
+    };
     if !tty::is_terminal(io::stdin()) || !tty::is_terminal(io::stdout()) {
         return Err(Failure::new(Code::Usage, "attaching needs a terminal")
             .about(id.as_str())
+            .in_status(session.verdict.status)
             .hint("use `abide logs -f` or `abide wait` where there is none"));
     }
     inside::refuse(truth, home, session)?;

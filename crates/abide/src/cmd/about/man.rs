@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Failure, Kind};
 use abide_core::verdict::{NOT_EXECUTABLE, NOT_FOUND};
-use clap::builder::PossibleValuesParser;
 use clap::Command as Declared;
+use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,6 +1,7 @@
 //! Programs that another program drives: what it types, presses and pastes, and what it waits for.
 
 mod batches;
+mod codes;
 mod conditions;
 mod input;
 mod refusals;

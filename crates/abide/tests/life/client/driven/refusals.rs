@@ -14,16 +14,16 @@ use super::{met, shell};
 use crate::common::{Gate, World};
 
 /// What is refused, and in which words; `ID` stands for the session, `PID` for a number.
-struct Golden {
-    exit: i32,
-    code: &'static str,
-    message: &'static str,
-    hint: &'static str,
-    status: Option<&'static str>,
+pub(super) struct Golden {
+    pub(super) exit: i32,
+    pub(super) code: &'static str,
+    pub(super) message: &'static str,
+    pub(super) hint: &'static str,
+    pub(super) status: Option<&'static str>,
 }
 
 /// Asks twice, once as a program does, and holds both answers against the words.
-fn check(world: &World, (id, command): (&str, &[&str]), golden: &Golden) {
+pub(super) fn check(world: &World, (id, command): (&str, &[&str]), golden: &Golden) {
     let verb: Vec<&str> = command.iter().map(|word| if *word == "ID" { id } else { word }).collect();
     check_text(id, &world.abide.run(&verb), golden);
     check_json((id, command[0]), &world.abide.run(&[&["--json"], verb.as_slice()].concat()), golden);
@@ -141,6 +141,20 @@ fn what_no_program_there_could_take_is_refused_with_the_reason() {
     for (command, golden) in &goldens {
         check(&world, (&cat.id, command), golden);
     }
+}
+
+#[test]
+fn who_attaches_without_a_terminal_is_told_how_the_session_stands() {
+    let world = World::new();
+    let life = shell(&world);
+    let golden = Golden {
+        exit: 2,
+        code: "usage",
+        message: "attaching needs a terminal",
+        hint: "use `abide logs -f` or `abide wait` where there is none",
+        status: Some("running"),
+    };
+    check(&world, (&life.id, &["attach", "ID"]), &golden);
 }
 
 #[test]
