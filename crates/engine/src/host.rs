@@ -7,6 +7,7 @@ mod follow;
 mod image;
 mod line;
 mod outbox;
+mod prompt;
 mod scribing;
 mod succession;
 mod view;

@@ -264,10 +264,9 @@ fn plain(key: Key, held: Held, modes: &InputModes) -> Result<String, Unpressable
         Key::Tab => format!("{alt}\t"),
         Key::Backspace => format!("{alt}{}", if held.ctrl { '\u{8}' } else { '\u{7f}' }),
         Key::Escape => format!("{alt}\u{1b}"),
-        Key::Cursor(letter) if held.any() => format!("{ESC}[1;{}{letter}", held.number()),
-        Key::Cursor(letter) => format!("{ESC}{}{letter}", if modes.app_cursor { 'O' } else { '[' }),
+        Key::Cursor(letter) if modes.app_cursor && !held.any() => format!("{ESC}O{letter}"),
         Key::Function(number @ 1..=4) if !held.any() => format!("{ESC}O{}", function_letter(number)),
-        Key::Function(_) | Key::Editing(_) => sequence(key, held),
+        Key::Cursor(_) | Key::Function(_) | Key::Editing(_) => sequence(key, held),
     })
 }
 
@@ -338,15 +337,12 @@ fn kitty(key: Key, held: Held, flags: u8) -> String {
         Key::Tab => code(9),
         Key::Backspace => code(127),
         Key::Escape => code(27),
-        Key::Cursor(letter) if held.any() => format!("{ESC}[1;{}{letter}", held.number()),
-        Key::Cursor(letter) => format!("{ESC}[{letter}"),
-        // The first that have a number of their own there.
-        Key::Function(number @ 13..) => code(57_363 + u32::from(number)),
-        Key::Editing(_) | Key::Function(_) => sequence(key, held),
+        Key::Function(number @ 13..) => code(57_376 - 13 + u32::from(number)),
+        Key::Cursor(_) | Key::Editing(_) | Key::Function(_) => sequence(key, held),
     }
 }
 
-/// The keys whose sequences are numbers, and the first function keys with something held down.
+/// The keys whose sequences are numbers or letters in brackets.
 fn sequence(key: Key, held: Held) -> String {
     let numbered = |number: u8| match held.any() {
         true => format!("{ESC}[{number};{}~", held.number()),
@@ -367,7 +363,9 @@ fn sequence(key: Key, held: Held) -> String {
             _ => number + 14,
         }),
         Key::Editing(number) => numbered(number),
-        Key::Char(_) | Key::Enter | Key::Tab | Key::Backspace | Key::Escape | Key::Cursor(_) => String::new(),
+        Key::Cursor(letter) if held.any() => format!("{ESC}[1;{}{letter}", held.number()),
+        Key::Cursor(letter) => format!("{ESC}[{letter}"),
+        Key::Char(_) | Key::Enter | Key::Tab | Key::Backspace | Key::Escape => String::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use abide_core::wire::{Tagged, ToGuard};
 use abide_sys::clock;
 
 use super::Host;
-use super::follow::NotNow;
+use super::prompt::NotNow;
 
 impl Host {
     /// Has a line run in the shell, one at a time.

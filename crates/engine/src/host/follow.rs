@@ -6,15 +6,15 @@ use std::os::unix::fs::MetadataExt;
 
 use abide_core::evidence::Body;
 use abide_core::keyframe::GAPS;
-use abide_core::keys::half::{HalfTyped, LineSoFar, is_no_prompt, takes_commands};
 use abide_core::passage::{Passage, Passed};
 use abide_core::recording::kept::Kept;
 use abide_core::recording::veil::{Phase, Stage, Tag};
-use abide_core::recording::{Entry, Kind, closing, typed};
+use abide_core::recording::{Entry, Kind, closing};
 use abide_core::screen::{Screen, Size, Told};
 use abide_core::wire::CLIENTS;
 use abide_sys::{clock, disk};
 
+use super::prompt::{NotNow, Prompt};
 use crate::recording::damage::{Damage, Gap};
 use crate::recording::file::RecordingFile;
 use crate::recording::keyframes::{self, Keyframer, Point};
@@ -45,8 +45,6 @@ pub(super) struct Follow {
 
 /// How long the guard may take to put a tag on record.
 const TAG_MS: u64 = 2_000;
-/// What was typed so long ago was read, whether anything was shown for it or not.
-const READ_MS: u64 = 300;
 
 /// What is new for clients, in its order.
 pub(super) enum News {
@@ -88,29 +86,6 @@ struct Mind {
     prompt: Prompt,
 }
 
-/// What is known of the prompt that a shell may show.
-#[derive(Default)]
-struct Prompt {
-    half: HalfTyped,
-    line: LineSoFar,
-    /// Where and when somebody typed last, in ms of boot time; none if nobody did since an `exec`, or since the start.
-    typed: Option<(u64, u64)>,
-    /// What stood before the cursor when it surely was one.
-    known: Option<String>,
-}
-
-/// Why a tag is not put on record.
-pub(super) enum NotNow {
-    /// Another `exec` is in the middle.
-    Other,
-    /// Somebody has just typed, and what that does is not known yet.
-    Typed,
-    /// A line stands there half typed.
-    HalfTyped,
-    /// What is shown there is where a shell waits for more of a command, or asks for something.
-    NoPrompt,
-}
-
 impl Follow {
     /// Goes on from the last keyframe that a host before this one left, in the recording that the guard writes, whatever
     /// became of its name.
@@ -124,8 +99,7 @@ impl Follow {
         let _ = passage.pass(&replayed.screen.unfinished());
         let ran = replayed.position;
         // Of what came before a keyframe, nobody knows what was typed.
-        let typed = (offset > 0).then_some((replayed.position, 0));
-        let prompt = Prompt { typed, ..Prompt::default() };
+        let prompt = if offset > 0 { Prompt::behind(replayed.position) } else { Prompt::default() };
         let mind = Mind { answered: 0, recorded: replayed.position, replayed, taken, passage, ran, prompt };
         let launched = dir.read().evidence().beginning.launched;
         let shed_at = launched.and_then(|told| told.body.terms.shed_at());
@@ -152,7 +126,6 @@ impl Follow {
             return Ok(());
         }
         let Mind { replayed, ran, prompt, .. } = &mut self.mind;
-        let before_cursor = replayed.screen.live().before_cursor();
         let others = replayed.veil.nonce() != tag.nonce;
         let busy = match replayed.veil.stage() {
             // Another one ran since: nobody knows whether its shell is at the prompt again.
@@ -164,18 +137,7 @@ impl Follow {
         if busy || coming {
             return Err(NotNow::Other);
         }
-        if prompt.typed.is_some_and(|(at, when)| at >= seen && now < when.saturating_add(READ_MS)) {
-            return Err(NotNow::Typed);
-        }
-        if prompt.half.stands(&before_cursor) || takes_commands(&before_cursor) {
-            return Err(NotNow::HalfTyped);
-        }
-        let is_known = prompt.known.as_deref() == Some(&before_cursor);
-        let doubtful = prompt.typed.is_some() || replayed.veil.stage() == Stage::Running;
-        if doubtful && !is_known && is_no_prompt(&before_cursor) {
-            return Err(NotNow::NoPrompt);
-        }
-        prompt.known = Some(before_cursor);
+        prompt.admits(&replayed.screen, (seen, now), replayed.veil.stage() == Stage::Running)?;
         self.coming = Some((tag.nonce.clone(), now.saturating_add(TAG_MS)));
         Ok(())
     }
@@ -201,7 +163,7 @@ impl Follow {
 
     /// How long the line is that was begun, for a program that reads whole ones.
     pub(super) const fn line(&self) -> u64 {
-        self.mind.prompt.line.length()
+        self.mind.prompt.line()
     }
 
     /// How many entries are on record.
@@ -356,13 +318,12 @@ impl Mind {
         match entry.kind {
             Kind::Output | Kind::Errors => {
                 self.recorded = entry.position + entry.payload.len() as u64;
-                self.prompt.half.shown(entry.payload);
-                self.prompt.line.shown(entry.payload);
+                self.prompt.shown(entry.payload);
                 news(News::Shown(self.passage.pass(self.replayed.shown(entry))));
             }
             Kind::Input | Kind::Hidden | Kind::Exec => {
                 self.note_taken(entry.payload);
-                self.note_typed(entry);
+                self.prompt.note_typed(entry, &self.replayed.screen);
             }
             Kind::Resize => news(News::Resized(self.replayed.screen.size())),
             Kind::Cut | Kind::Shed => self.recorded = entry.position,
@@ -389,32 +350,10 @@ impl Mind {
         let Some(kept) = Kept::of(entry.payload) else { return };
         self.taken = kept.taken;
         self.ran = entry.position;
-        self.prompt = Prompt { typed: Some((entry.position, 0)), ..Prompt::default() };
+        self.prompt = Prompt::behind(entry.position);
         self.passage = Passage::default();
         news(News::Resized(self.replayed.screen.size()));
         news(News::Shown(self.passage.pass(&kept.screen.bytes)));
-    }
-
-    fn note_typed(&mut self, entry: &Entry<'_>) {
-        let Self { replayed, prompt, .. } = self;
-        if entry.kind != Kind::Input {
-            // Both end in Enter, as a rule.
-            prompt.line = LineSoFar::default();
-        }
-        if entry.kind == Kind::Exec {
-            prompt.half.clear();
-            prompt.typed = None;
-            return;
-        }
-        if entry.kind == Kind::Input {
-            prompt.line.take(typed(entry.payload));
-            if prompt.typed.is_none() && prompt.known.is_none() {
-                // Nobody typed before, so nothing else can stand there.
-                prompt.known = Some(replayed.screen.live().before_cursor());
-            }
-            prompt.half.take(typed(entry.payload));
-        }
-        prompt.typed = Some((entry.position, entry.time / 1_000));
     }
 
     /// Tells how far an `exec` has come since.

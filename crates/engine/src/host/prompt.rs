@@ -1,0 +1,96 @@
+//! The prompt that a shell may show, as far as what was typed and what is shown tell: whether a line may be run there, and how
+//! long the line is that was begun.
+
+use abide_core::keys::half::{HalfTyped, LineSoFar, is_no_prompt, takes_commands};
+use abide_core::recording::{Entry, Kind, typed};
+use abide_core::screen::Screen;
+
+/// What was typed so long ago was read, whether anything was shown for it or not.
+const READ_MS: u64 = 300;
+
+/// What is known of the prompt that a shell may show.
+#[derive(Default)]
+pub(super) struct Prompt {
+    half: HalfTyped,
+    line: LineSoFar,
+    /// Where and when somebody typed last, in ms of boot time; none if nobody did since an `exec`, or since the start.
+    typed: Option<(u64, u64)>,
+    /// What stood before the cursor when it surely was one.
+    known: Option<String>,
+}
+
+/// Why a tag is not put on record.
+pub(super) enum NotNow {
+    /// Another `exec` is in the middle.
+    Other,
+    /// Somebody has just typed, and what that does is not known yet.
+    Typed,
+    /// A line stands there half typed.
+    HalfTyped,
+    /// What is shown there is where a shell waits for more of a command, or asks for something.
+    NoPrompt,
+}
+
+impl Prompt {
+    /// Where nobody knows what was typed before this position.
+    pub(super) fn behind(position: u64) -> Self {
+        Self { typed: Some((position, 0)), ..Self::default() }
+    }
+
+    /// How long the line is that was begun, for a program that reads whole ones.
+    pub(super) const fn line(&self) -> u64 {
+        self.line.length()
+    }
+
+    /// Whether a line may be run at this screen, that was seen at this position, at this time: only at a prompt at which nobody
+    /// typed since. What runs there makes it doubtful that it is one.
+    pub(super) fn admits(
+        &mut self,
+        screen: &Screen,
+        (seen, now): (u64, u64),
+        runs: bool,
+    ) -> Result<(), NotNow> {
+        let before_cursor = screen.live().before_cursor();
+        if self.typed.is_some_and(|(at, when)| at >= seen && now < when.saturating_add(READ_MS)) {
+            return Err(NotNow::Typed);
+        }
+        if self.half.stands(&before_cursor) || takes_commands(&before_cursor) {
+            return Err(NotNow::HalfTyped);
+        }
+        let is_known = self.known.as_deref() == Some(&before_cursor);
+        let doubtful = self.typed.is_some() || runs;
+        if doubtful && !is_known && is_no_prompt(&before_cursor) {
+            return Err(NotNow::NoPrompt);
+        }
+        self.known = Some(before_cursor);
+        Ok(())
+    }
+
+    /// Takes what the program showed.
+    pub(super) fn shown(&mut self, output: &[u8]) {
+        self.half.shown(output);
+        self.line.shown(output);
+    }
+
+    /// Takes what was typed at this screen.
+    pub(super) fn note_typed(&mut self, entry: &Entry<'_>, screen: &Screen) {
+        if entry.kind != Kind::Input {
+            // Both end in Enter, as a rule.
+            self.line = LineSoFar::default();
+        }
+        if entry.kind == Kind::Exec {
+            self.half.clear();
+            self.typed = None;
+            return;
+        }
+        if entry.kind == Kind::Input {
+            self.line.take(typed(entry.payload));
+            if self.typed.is_none() && self.known.is_none() {
+                // Nobody typed before, so nothing else can stand there.
+                self.known = Some(screen.live().before_cursor());
+            }
+            self.half.take(typed(entry.payload));
+        }
+        self.typed = Some((entry.position, entry.time / 1_000));
+    }
+}
