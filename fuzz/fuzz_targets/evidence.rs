@@ -12,7 +12,7 @@ use abide_core::evidence::{Body, Fact, How};
 use abide_core::identity::{Death, Doubt, Liveness, Qualifier};
 use abide_core::moment::Moment;
 use abide_core::status::Status;
-use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed};
+use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight};
 use libfuzzer_sys::fuzz_target;
 
 const CHECKSUMS: u8 = 1;
@@ -43,7 +43,7 @@ fuzz_target!(|input: &[u8]| {
     let mut evidence = Evidence::read(&log);
     check_pieces(&log, &evidence);
     let slot = (choices & NO_SLOT == 0).then_some(slot);
-    if !is_closed(&evidence) {
+    if evidence.wants_slot() {
         evidence.add_slot(slot.as_deref(), i64::MAX);
     }
     let facts: Vec<Fact> = scan(&log).into_iter().chain(scan(slot.as_deref().unwrap_or_default())).collect();
@@ -58,7 +58,9 @@ fn check(facts: &[Fact], evidence: &Evidence, verdict: &Verdict) {
     let leaving = verdict.status == Status::Destroying && evidence.closing.is_recorded();
     assert_eq!(verdict.codes.wait.is_some(), verdict.status.is_terminal() || leaving);
     assert!(!(verdict.rule.closing().is_some() && evidence.is_damaged()), "damage proves no end");
-    let held = |code: u8| facts.iter().any(|fact| code_of(&fact.body) == Some(code));
+    let held = |code: u8| {
+        facts.iter().any(|fact| code_of(&fact.body) == Some(code) || word_of(&fact.body) == Some(code))
+    };
     assert!(verdict.codes.exit.is_none_or(held), "an invented code");
     let told = |code: u8| code == 125 || held(code) || facts.iter().any(|fact| stands_for(&fact.body, code));
     assert!(verdict.codes.wait.is_none_or(told), "an invented code to wait for");
@@ -106,6 +108,12 @@ fn code_of(body: &Body) -> Option<u8> {
         (_, Some(How::Exited { code })) => Some(code),
         _ => None,
     }
+}
+
+/// The code of the word that an end tells once more.
+fn word_of(body: &Body) -> Option<u8> {
+    let Body::Ended(ended) = body else { return None };
+    ended.word.as_ref()?.declared.as_ref().map(|word| word.exit_code)
 }
 
 fn stands_for(body: &Body, code: u8) -> bool {

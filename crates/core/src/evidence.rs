@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 
 pub use begun::Begun;
 pub use checkpointed::{Checkpointed, Reason};
-pub use ending::{Cause, Ended, How, Observer, Outcome, Resources, Survivor};
+pub use ending::{Cause, Ended, How, Observer, Outcome, Resources, Survivor, Word};
 pub use terms::Terms;
 pub use work::{Attention, Summary, TurnClosed, TurnOpened, Wants};
 

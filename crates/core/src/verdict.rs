@@ -179,13 +179,6 @@ impl Rule {
     }
 }
 
-/// Whether the record holds the session's end, so that the slot has nothing to add.
-#[must_use]
-pub fn is_closed(evidence: &Evidence) -> bool {
-    let closing = &evidence.closing;
-    closing.ended.is_some() || closing.exec_failed.is_some() || closing.removed.is_some()
-}
-
 /// The verdict on a session.
 #[must_use]
 pub fn derive(evidence: &Evidence, seen: &Seen, now: Now) -> Verdict {
@@ -374,6 +367,11 @@ pub fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Gr
             at: now.at,
             says: damage.says(),
         });
+    }
+    let outcome = outcome::of(rule, evidence, seen);
+    if outcome::codes(rule.status(), outcome.as_ref(), evidence).unclear {
+        let says = Codes::UNCLEAR.to_owned();
+        grounds.push(Ground { fact: "damage".into(), witness: "reader".into(), at: now.at, says });
     }
     let ended = rule.status().is_terminal() && recorded_end(evidence).is_some();
     if ended {

@@ -22,7 +22,6 @@ use std::os::unix::fs::MetadataExt;
 use abide_core::evidence::{Body, Hosted, Noted, Role};
 use abide_core::failure::{Code, Failure};
 use abide_core::identity::Lock;
-use abide_core::verdict::is_closed;
 use abide_core::wire::{ToGuard, ToHost};
 use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
@@ -294,7 +293,7 @@ impl Host {
         self.catch_up();
         // Without its files nobody could guard it; and where no guard comes up, its program needs none once it is dead.
         let hopeless = self.line.is_hopeless() && self.program_is_dead() && !self.line.tries_the_last();
-        if is_closed(&self.dir.read().evidence()) || !self.is_kept() || hopeless {
+        if self.dir.read().evidence().is_closed() || !self.is_kept() || hopeless {
             self.end();
             return;
         }

@@ -11,7 +11,7 @@ use abide_core::evidence::{How, Observer, Role, Witness};
 use abide_core::id::SessionId;
 use abide_core::identity::{Death, Doubt, FileId, Here, Identity, Liveness, Lock};
 use abide_core::verdict::{
-    Now, Seen, Verdict, derive, hindsight, is_closed, owner_of_open_turn, program_of, wrapper_of,
+    Now, Seen, Verdict, derive, hindsight, owner_of_open_turn, program_of, wrapper_of,
 };
 use abide_sys::clock;
 use abide_sys::disk::{self, Untrusted};
@@ -285,7 +285,7 @@ impl Truth {
     /// sealing would change what has been told.
     fn hear_last_word(&self, evidence: &mut Evidence, seen: &Seen, dir: &SessionDir) {
         let now = self.now();
-        if is_closed(evidence) || derive(evidence, seen, now).rule.closing().is_none() {
+        if evidence.is_closed() || derive(evidence, seen, now).rule.closing().is_none() {
             return;
         }
         if let Some(Ok(body)) = declared::left_by_program(dir) {
@@ -331,7 +331,7 @@ impl Truth {
             let helpers = [seen.guard, seen.host, seen.watcher];
             let someone_dead = seen.program.is_dead() || helpers.iter().any(|helper| helper.is_dead());
             let being_written = reading.is_mid_line() && round < ROUNDS;
-            let rests_on_reading = someone_dead && !is_closed(&evidence);
+            let rests_on_reading = someone_dead && !evidence.is_closed();
             round += 1;
             if !(being_written || rests_on_reading) {
                 return (evidence, seen);
@@ -354,7 +354,7 @@ impl Truth {
 
     /// An agent that its wrapper outlives was not the program after all: the wrapper is, and may start another.
     fn fall_back(&self, evidence: &mut Evidence) {
-        let Some(wrapper) = wrapper_of(evidence).copied().filter(|_| !is_closed(evidence)) else { return };
+        let Some(wrapper) = wrapper_of(evidence).copied().filter(|_| !evidence.is_closed()) else { return };
         let is_dead = self.liveness(program_of(evidence), Lock::Silent).is_dead();
         if let Some(started) = evidence.beginning.started.as_mut()
             && is_dead
@@ -411,7 +411,7 @@ impl Default for Truth {
 /// In a copy of a session that was not over nobody records the end of the original.
 fn note_copy(evidence: &mut Evidence, file: Option<&File>) {
     let closing = &evidence.closing;
-    if closing.sealed.is_some() || closing.removing.is_some() {
+    if evidence.is_closed() || closing.sealed.is_some() || closing.removing.is_some() {
         return;
     }
     let guarded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);

@@ -12,6 +12,7 @@ use abide_core::evidence::frame::encode;
 use abide_core::evidence::{
     Attention, Body, Cause, Closing, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How, Launched,
     Noted, Observer, Outcome, Role, Sealed, Size, Started, StopAsked, Terms, TurnOpened, Wants, Witness,
+    Word,
 };
 use abide_core::identity::{Identity, Lock, SystemId};
 use abide_core::moment::Moment;
@@ -36,6 +37,8 @@ pub struct Scene {
     at: Moment,
     boot: u32,
     guard: u32,
+    /// What was declared last.
+    word: Option<Declared>,
     held: Vec<(File, Holder)>,
 }
 
@@ -58,7 +61,7 @@ impl Scene {
         let at = Moment { wall: now.wall - began, boot: now.boot.saturating_sub(BEGAN_MS) };
         let boot = Probe::new().here().boot.map_or(0, SystemId::short);
         let id = id.to_owned();
-        Self { dir, id, log, told: HashMap::new(), at, boot, guard: 0, held: Vec::new() }
+        Self { dir, id, log, told: HashMap::new(), at, boot, guard: 0, word: None, held: Vec::new() }
     }
 
     #[must_use]
@@ -197,7 +200,8 @@ impl Scene {
     /// The guard observed the end.
     #[must_use]
     pub fn ended(self, how: How) -> Self {
-        self.guard(ended(how))
+        let word = Word { declared: self.word.clone() };
+        self.guard(ended(how, Some(word)))
     }
 
     /// The guard observed the end and could write it into the slot only.
@@ -206,15 +210,24 @@ impl Scene {
     /// If the slot cannot be written.
     #[must_use]
     pub fn ended_in_slot(mut self, how: How) -> Self {
-        let fact = self.fact(Role::Guard, self.guard, ended(how));
+        let word = Word { declared: self.word.clone() };
+        let fact = self.fact(Role::Guard, self.guard, ended(how, Some(word)));
         let slot = OpenOptions::new().write(true).open(self.dir.join("outcome")).expect("the slot is there");
         slot.write_all_at(&encode(&fact).expect("facts can be stored"), 0).expect("the slot has room");
         self
     }
 
+    /// The guard observed the end, and was of an abide that did not tell which word counted.
     #[must_use]
-    pub fn declared(self, status: &str, exit_code: u8) -> Self {
-        self.guard(Body::Declared(Declared { status: status.into(), exit_code, summary: None }))
+    pub fn ended_wordless(self, how: How) -> Self {
+        self.guard(ended(how, None))
+    }
+
+    #[must_use]
+    pub fn declared(mut self, status: &str, exit_code: u8) -> Self {
+        let word = Declared { status: status.into(), exit_code, summary: None };
+        self.word = Some(word.clone());
+        self.guard(Body::Declared(word))
     }
 
     /// Its agent took up a request.
@@ -300,9 +313,9 @@ pub fn launch(id: &str, program: &Identity) -> Launched {
     }
 }
 
-fn ended(how: How) -> Body {
+fn ended(how: How, word: Option<Word>) -> Body {
     let outcome = Outcome { how, observed_by: Some(Observer::Guard), cause: None };
-    Body::Ended(Box::new(Ended { outcome, resources: None, survivors: Vec::new(), more_survivors: 0 }))
+    Body::Ended(Box::new(Ended { outcome, resources: None, survivors: Vec::new(), more_survivors: 0, word }))
 }
 
 /// A process that lives as long as the value does, and does nothing.

@@ -1,5 +1,6 @@
 //! Everything about one session, for people.
 
+use abide_core::verdict::Codes;
 use abide_engine::Session;
 
 use super::list;
@@ -23,6 +24,7 @@ pub(crate) fn put(page: &mut Page, session: &Session, view: &SessionView<'_>) {
     agent(&mut lines, view);
     traces(&mut lines, view);
     damage(&mut lines, session);
+    lines.maybe("no code", session.verdict.codes.unclear.then_some(Codes::UNCLEAR));
     lines.add("because", session.verdict.rule.says());
     table::put_flowing(page, 2, &lines.0);
 }

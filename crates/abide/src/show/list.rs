@@ -119,7 +119,8 @@ pub(crate) fn standing(session: &Session) -> String {
     if verdict.stuck_since.is_some() {
         text.push_str(", stuck");
     }
-    if let Some(damage) = session.evidence.record.damage.first().filter(|_| !session.has_ended()) {
+    let matters = !session.has_ended() || verdict.codes.unclear;
+    if let Some(damage) = session.evidence.record.damage.first().filter(|_| matters) {
         let place = if damage.length > 0 { format!(" at byte {}", damage.offset) } else { String::new() };
         text.push_str(&format!(", damaged{place}"));
     }

@@ -1,5 +1,6 @@
 //! The JSON twin of what `wait` answers, and its one-line form, which is stable.
 
+use abide_core::verdict::Codes;
 use abide_engine::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,7 +58,7 @@ pub(crate) struct WaitedView<'a> {
     met: Option<bool>,
     /// Where in the recording that was found: a baseline for `--since`. Null where no conditions were given.
     seq: Option<u64>,
-    /// What to do next, if it has not ended.
+    /// What to do next, if it has not ended, or if its record is so damaged that no code can be passed on.
     hint: Option<String>,
     /// What people are told of its end.
     #[serde(skip)]
@@ -82,8 +83,8 @@ impl<'a> WaitedView<'a> {
             agrees: verdict.codes.agrees,
             met: None,
             seq: None,
-            hint: (!over).then(|| hinted(&hint(session, alive, again))),
-            says: says(session),
+            hint: (!over || verdict.codes.unclear).then(|| hinted(&hint(session, alive, again))),
+            says: says(session).into_iter().chain(damage(session)).collect(),
         }
     }
 
@@ -146,6 +147,14 @@ fn says(session: &Session) -> Vec<String> {
     }
 }
 
+/// What is wrong with the record of a session that has ended, and whether its code is lost with it.
+fn damage(session: &Session) -> Vec<String> {
+    let first = session.evidence.record.damage.first().filter(|_| session.has_ended());
+    let named = first.map(|damage| format!("its record is damaged: {}", damage.says()));
+    let lost = session.verdict.codes.unclear.then(|| Codes::UNCLEAR.to_owned());
+    named.into_iter().chain(lost).collect()
+}
+
 /// What the program's exit said, beside what was declared.
 fn status_was(session: &Session, outcome: &str) -> String {
     match session.verdict.outcome.as_ref().map(OutcomeView::new).and_then(|outcome| outcome.code) {
@@ -164,7 +173,7 @@ fn hint(session: &Session, alive: bool, again: &str) -> String {
     if session.is_gone() {
         return "its directory is gone, and nothing more will be told of it; `abide ls -a` lists what there is".to_owned();
     }
-    if session.is_beyond_telling() {
+    if session.is_beyond_telling() || session.verdict.codes.unclear {
         return format!("`abide why {}` shows what is damaged; waiting longer changes nothing", session.id);
     }
     if let Some(way_on) = session.way_on() {

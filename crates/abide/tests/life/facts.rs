@@ -1,5 +1,6 @@
 //! Facts as they come: all of them, in order, of old sessions and new ones, whatever the system gives as hints.
 
+use std::fs;
 use std::process::Stdio;
 
 use abide_testkit::deadline::until;
@@ -119,5 +120,30 @@ fn a_declared_success_is_passed_on_beside_the_exit_status_whatever_the_times_of_
             (&17.into(), &0.into()),
             "{told}"
         );
+    }
+}
+
+/// One byte of the fact that holds the word is altered, or the log ends before it: the end tells the word once more.
+#[test]
+fn a_declared_failure_is_passed_on_also_where_the_fact_that_holds_it_is_damaged() {
+    let world = World::new();
+    let left = "printf 'status = \"failure\"\nexit_code = 3\n' > \"$ABIDE_SESSION_DIR/result.toml\"; exit 0";
+    let said = "\"$0\" result set failure --exit-code 3 && exit 0";
+    for script in [left, said] {
+        let id = world.launch(&[], &["sh", "-c", script, env!("CARGO_BIN_EXE_abide")]);
+        assert_eq!(world.wait(&id).0, Some(3));
+        let log = world.dir(&id).join("evidence");
+        let whole = fs::read(&log).expect("it is there");
+        let name = b"\"fact\":\"declared\"";
+        let at = whole.windows(name.len()).position(|there| there == name).expect("it is on record");
+        let line = whole[..at].iter().rposition(|&byte| byte == b'\n').expect("a line starts");
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1;
+        for (what, bytes) in [("flipped", &flipped[..]), ("cut", &whole[..line])] {
+            fs::write(&log, bytes).expect("it is ours");
+            let (code, told) = world.wait(&id);
+            assert_eq!((code, &told["declared"]["status"]), (Some(3), &"failure".into()), "{what}: {told}");
+            assert_eq!((&told["outcome"]["code"], &told["agrees"]), (&0.into(), &false.into()), "{what}");
+        }
     }
 }

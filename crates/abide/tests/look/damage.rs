@@ -75,6 +75,50 @@ fn a_record_cut_anywhere_never_yields_another_code() {
     }
 }
 
+/// The line of a fact, to be damaged.
+fn line_of(bytes: &[u8], fact: &str) -> usize {
+    let name = format!("\"fact\":\"{fact}\"");
+    bytes.windows(name.len()).position(|there| there == name.as_bytes()).expect("the fact is on record")
+}
+
+/// The end was written by an older abide, which did not tell the word again, and the program had left none as a file.
+#[test]
+fn an_end_whose_word_may_be_lost_passes_on_no_code_and_says_why() {
+    let stage = Stage::new();
+    let scene = stage.over("wordless").declared("failure", 3).ended_wordless(How::Exited { code: 0 });
+    assert_eq!(stage.abide.run(&["wait", scene.id()]).code(), Some(3));
+    let mut bytes = scene.bytes();
+    let at = line_of(&bytes, "declared");
+    bytes[at] ^= 1;
+    set(&scene.evidence(), &bytes);
+    let ran = stage.abide.run(&["wait", "--json", scene.id()]);
+    let told = &ran.json()["data"];
+    assert_eq!((ran.code(), &told["wait_code"], &told["status"]), (Some(125), &125.into(), &"exited".into()));
+    assert_eq!(
+        (&told["exit_code"], &told["outcome"]["code"]),
+        (&Value::Null, &0.into()),
+        "what was observed"
+    );
+    assert!(word(&told["hint"]).contains("`abide why wordless` shows what is damaged"), "{told}");
+    let said = stage.abide.run(&["wait", scene.id()]).stderr;
+    assert!(said.contains("its record is damaged: checksum does not match at byte"), "{said}");
+    assert!(said.contains("no code is passed on"), "{said}");
+    for verb in ["why", "inspect"] {
+        let says = stage.text(&[verb, scene.id()]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(says.contains("what the program declared may be among them"), "{verb}: {says}");
+    }
+    assert!(stage.text(&["ls", "-a"]).contains("exited 0, damaged at byte"));
+}
+
+#[test]
+fn a_record_with_any_damage_is_named_so_by_wait_also_where_its_code_is_known() {
+    let stage = Stage::new();
+    let scene = stage.over("noisy000").bytes_added(b"\nnoise\n").ended(How::Exited { code: 3 });
+    let ran = stage.abide.run(&["wait", scene.id()]);
+    assert_eq!(ran.code(), Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("its record is damaged: not a frame at byte"), "{ran:?}");
+}
+
 #[test]
 fn inspect_says_where_the_damage_is() {
     let stage = Stage::new();

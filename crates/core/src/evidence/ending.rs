@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Declared;
 use crate::identity::Identity;
 
 /// The program's end was observed.
@@ -15,6 +16,17 @@ pub struct Ended {
     /// How many more there were than are named.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_survivors: u64,
+    /// The program's word at its end. None where the witness could not tell, or did not say: abide 0.1 never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<Word>,
+}
+
+/// Which word of the program counted when its end was recorded, told once more: the fact that holds it may be lost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Word {
+    /// None if the program had declared nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<Declared>,
 }
 
 /// How the program ended, who observed it, and what is known of the cause.

@@ -3,7 +3,7 @@
 use super::frame::{Damage, Flaw, Found, Scanner};
 use super::{
     Adopted, Attention, Body, Checkpointed, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How,
-    ImageChanged, Launched, Sealed, Started, StopAsked, Summary, TurnOpened, Wants, Watched, Witness,
+    ImageChanged, Launched, Sealed, Started, StopAsked, Summary, TurnOpened, Wants, Watched, Witness, Word,
 };
 use crate::moment::Moment;
 
@@ -64,6 +64,8 @@ pub struct Closings {
 pub struct Work {
     /// The latest before the end was on record: what comes after would change what has been told.
     pub declared: Option<Told<Declared>>,
+    /// Facts from before the end are missing, and what is left does not tell whether `declared` is what counted.
+    pub word_is_unclear: bool,
     pub turn: Option<Told<Box<TurnOpened>>>,
     /// The latest turn was closed, or the agent waits for its first.
     pub turn_closed: bool,
@@ -136,7 +138,20 @@ impl Evidence {
         }
     }
 
-    /// Takes what the outcome's slot held at an instant of wall time. Only for a log without an end.
+    /// Whether it holds the session's end, as its witness or its remover told it.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        let closing = &self.closing;
+        closing.ended.is_some() || closing.exec_failed.is_some() || closing.removed.is_some()
+    }
+
+    /// Whether the outcome's slot can add to the log: an end, or which word of the program belongs to it.
+    #[must_use]
+    pub fn wants_slot(&self) -> bool {
+        !self.is_closed() || self.work.word_is_unclear
+    }
+
+    /// Takes what the outcome's slot held at an instant of wall time. Only where it is wanted.
     pub fn add_slot(&mut self, bytes: Option<&[u8]>, until: i64) {
         let Some(bytes) = bytes else {
             return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::NoSlot });
@@ -144,19 +159,36 @@ impl Evidence {
         if bytes.is_empty() {
             return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::BadSlot });
         }
+        let in_log = self.is_closed();
+        let mut left = None;
         let mut scanner = Scanner::default();
         let mut slot = |_, found: Found| match found {
             found if !found.is_by(until) => {}
-            // Its number tells whether the log has lost what came before it.
-            Found::Fact(fact) if fact.body.closes() => {
-                self.check_sequence(0, &fact);
-                self.fold(*fact);
+            Found::Fact(mut fact) if fact.body.closes() => {
+                fact.body.join(&mut left);
+                match in_log {
+                    true => self.hear_again(*fact),
+                    false => {
+                        // Its number tells whether the log has lost what came before it.
+                        self.check_sequence(0, &fact);
+                        self.fold(*fact);
+                    }
+                }
             }
             Found::Fact(_) => {}
             Found::Damage(damage) => self.damaged(Damage { flaw: Flaw::BadSlot, ..damage }),
         };
         scanner.feed(bytes, &mut slot);
         scanner.finish(&mut slot);
+    }
+
+    /// Takes the word from a slot whose end the log has too.
+    fn hear_again(&mut self, fact: Fact) {
+        let (witness, at) = (fact.witness, fact.at);
+        let known = self.closing.ended.as_ref().filter(|told| told.witness == witness);
+        if let (Some(order), Body::Ended(ended)) = (known.map(|told| told.order), fact.body) {
+            self.work.heed(ended.word.map(|body| Told { witness, at, order, body }), true);
+        }
     }
 
     /// Notes a place that cannot be read.
@@ -233,8 +265,18 @@ impl Evidence {
             Body::Ended(body) if body.outcome.how == How::Lost && self.closing.is_recorded() => {}
             Body::Declared(_) | Body::Sealed(_) if self.closing.is_recorded() => {}
             Body::ExecFailed(body) => latest!(self.closing.exec_failed, body),
-            Body::Ended(body) => latest!(self.closing.ended, body),
-            Body::Sealed(body) => latest!(self.closing.sealed, body),
+            Body::Ended(body) => {
+                // What came after the first end that was recorded does not count.
+                if !self.closing.is_recorded() {
+                    let word = body.word.clone().map(|body| Told { witness, at, order, body });
+                    self.work.heed(word, self.is_damaged());
+                }
+                latest!(self.closing.ended, body);
+            }
+            Body::Sealed(body) => {
+                self.work.heed(None, self.is_damaged());
+                latest!(self.closing.sealed, body);
+            }
             Body::Removing(_) => first!(self.closing.removing, ()),
             Body::Removed(_) => first!(self.closing.removed, ()),
             Body::Declared(body) => latest!(self.work.declared, body),
@@ -273,6 +315,22 @@ impl Work {
     #[must_use]
     pub const fn is_broken_off(&self) -> bool {
         self.turn.is_some() && (!self.turn_closed || self.broken_off)
+    }
+
+    /// Takes the word that counted at the end, as the witness of the end tells it. It may have been overtaken by one that
+    /// came before the end was on record; where facts are missing, that cannot be told from one that is lost.
+    fn heed(&mut self, word: Option<Told<Word>>, damaged: bool) {
+        let Some(Told { witness, at, order, body: Word { declared } }) = word else {
+            self.word_is_unclear = damaged;
+            return;
+        };
+        let code = |word: &Declared| word.exit_code;
+        let known = self.declared.as_ref().map(|told| code(&told.body));
+        let differs = known.is_some() && known != declared.as_ref().map(code);
+        self.word_is_unclear = damaged && differs;
+        if let (None, Some(body)) = (known, declared) {
+            self.declared = Some(Told { witness, at, order, body });
+        }
     }
 
     fn save(&mut self, told: Told<Checkpointed>) {
@@ -316,6 +374,18 @@ impl Body {
     /// Whether this is part of the guard's last word: what the slot is for.
     const fn closes(&self) -> bool {
         matches!(self, Self::Ended(_) | Self::ExecFailed(_) | Self::Declared(_))
+    }
+
+    /// In a slot, what stands before an end is what the program left as a file, and so the last word: the end tells it,
+    /// also where its witness did not yet know how to.
+    fn join(&mut self, left: &mut Option<Declared>) {
+        if let Self::Declared(word) = self {
+            *left = Some(word.clone());
+        } else if let Self::Ended(ended) = self
+            && ended.word.is_none()
+        {
+            ended.word = left.take().map(|word| Word { declared: Some(word) });
+        }
     }
 }
 

@@ -16,6 +16,13 @@ pub struct Codes {
     pub wait: Option<u8>,
     /// Whether the declared result and the exit status say the same; none unless both are there.
     pub agrees: Option<bool>,
+    /// What is left of a damaged record does not tell which word of the program counted, so there is no code.
+    pub unclear: bool,
+}
+
+impl Codes {
+    /// Why there is none, where a code may be lost.
+    pub const UNCLEAR: &'static str = "facts from before its end are damaged, and what the program declared may be among them: no code is passed on";
 }
 
 /// `wait` has no code to pass on.
@@ -92,18 +99,30 @@ pub(super) fn codes(status: Status, outcome: Option<&Outcome>, evidence: &Eviden
         How::Signaled { .. } | How::ExecFailed { .. } | How::Lost => None,
     });
     let seen = outcome.is_some_and(|outcome| outcome.how != How::Lost);
-    // Whoever never ran has nothing to declare, nor has it when it is removed.
-    let sealed_unrun = |told: &Told<Box<Sealed>>| told.body.status == Closing::NeverRan;
-    let never_ran = status == Status::Failed
-        || outcome.is_some_and(|outcome| matches!(outcome.how, How::ExecFailed { .. }))
-        || (!seen && evidence.closing.sealed.as_ref().is_some_and(sealed_unrun));
-    match evidence.work.declared.as_ref().filter(|_| !never_ran) {
+    if never_ran(status, outcome, evidence) {
+        return Codes { exit: exited, wait: Some(observed), ..Codes::default() };
+    }
+    let endless = evidence.is_damaged() && !evidence.closing.is_recorded();
+    if evidence.work.word_is_unclear || endless {
+        return Codes { wait: Some(NO_CODE), unclear: true, ..Codes::default() };
+    }
+    match &evidence.work.declared {
         Some(declared) => {
             let code = declared.body.exit_code;
-            Codes { exit: Some(code), wait: Some(code), agrees: seen.then_some(exited == Some(code)) }
+            let agrees = seen.then_some(exited == Some(code));
+            Codes { exit: Some(code), wait: Some(code), agrees, unclear: false }
         }
-        None => Codes { exit: exited, wait: Some(observed), agrees: None },
+        None => Codes { exit: exited, wait: Some(observed), ..Codes::default() },
     }
+}
+
+/// Whoever never ran has nothing to declare, nor has it when it is removed.
+fn never_ran(status: Status, outcome: Option<&Outcome>, evidence: &Evidence) -> bool {
+    let seen = outcome.is_some_and(|outcome| outcome.how != How::Lost);
+    let sealed_unrun = |told: &Told<Box<Sealed>>| told.body.status == Closing::NeverRan;
+    status == Status::Failed
+        || outcome.is_some_and(|outcome| matches!(outcome.how, How::ExecFailed { .. }))
+        || (!seen && evidence.closing.sealed.as_ref().is_some_and(sealed_unrun))
 }
 
 impl Outcome {

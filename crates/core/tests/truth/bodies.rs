@@ -3,7 +3,7 @@
 use abide_core::evidence::{
     Adopted, Attention, Body, Cause, Checkpointed, Closing, Cut, Declared, Drained, Ended, ExecFailed, How,
     ImageChanged, Marked, Noted, Notified, Observer, Outcome, Reason, Resources, Sealed, Signalled, Survivor,
-    TurnClosed, TurnOpened, Wants, Watched,
+    TurnClosed, TurnOpened, Wants, Watched, Word,
 };
 use abide_core::identity::FileId;
 
@@ -126,5 +126,8 @@ fn ended_in_full() -> Body {
         resources: Some(Resources { wall_ms: 5_000, user_ms: 400, system_ms: 30, peak_kib: 9_000 }),
         survivors: vec![Survivor { process: process(777), command: "sleep 9".into() }],
         more_survivors: 4,
+        word: Some(Word {
+            declared: Some(Declared { status: "success".into(), exit_code: 0, summary: None }),
+        }),
     }))
 }

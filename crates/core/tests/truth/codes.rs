@@ -1,15 +1,20 @@
 //! The codes that are passed on: the declared one first, then what was observed, and never one that no fact holds.
 
+use abide_core::evidence::fold::Evidence;
+use abide_core::evidence::frame::{Found, encode};
 use abide_core::evidence::{Body, Closing, How};
-use abide_core::verdict::Codes;
+use abide_core::verdict::{Codes, because, derive};
 
 use crate::bodies::{declared, exec_failed, noted, sealed};
-use crate::common::{ALIVE, DEAD, Story, UNKNOWN, UNNAMED, ended, guarded, judge_story, running, seen};
+use crate::common::{
+    ALIVE, DAMAGE, DEAD, Story, UNKNOWN, UNNAMED, all_dead, ended, ended_with, guarded, judge_story, now,
+    running, seen,
+};
 
 const ENOENT: i32 = 2;
 const EACCES: i32 = 13;
 const ENOEXEC: i32 = 8;
-const NONE: Codes = Codes { exit: None, wait: None, agrees: None };
+const NONE: Codes = Codes { exit: None, wait: None, agrees: None, unclear: false };
 
 #[test]
 fn an_observed_exit_is_passed_on_as_it_is() {
@@ -101,6 +106,72 @@ fn a_session_keeps_the_code_that_was_observed_while_and_after_it_is_removed() {
     check(story, (Some(3), Some(3), None));
 }
 
+/// Facts that were lost before an end may have held a word, and it outranks what was observed.
+#[test]
+fn an_end_behind_damage_passes_on_no_code_unless_its_word_is_told() {
+    let declared_three = declared(3);
+    let told = |story: Story, damage: bool| {
+        let mut evidence = Evidence::default();
+        for (n, fact) in story.facts.iter().enumerate() {
+            if damage && n == 3 {
+                evidence.damaged(DAMAGE);
+            }
+            evidence.add(0, Found::Fact(Box::new(fact.clone())));
+        }
+        derive(&evidence, &all_dead(), now()).codes
+    };
+    let codes = |exit, wait, unclear| Codes { exit, wait: Some(wait), agrees: None, unclear };
+    let unclear = codes(None, 125, true);
+    for code in [0, 3, 17] {
+        assert_eq!(told(running().guard(exited(code)), false), codes(Some(code), code, false));
+        assert_eq!(told(running().guard(exited(code)), true), unclear, "an older witness told no word");
+        let wordless = running().guard(ended_with(How::Exited { code }, None));
+        assert_eq!(told(wordless, true), codes(Some(code), code, false), "nothing was declared");
+        let word = || ended_with(How::Exited { code }, Some(&declared_three));
+        let lost = told(running().guard(word()), true);
+        assert_eq!((lost.wait, lost.agrees), (Some(3), Some(code == 3)), "the word is told once more");
+        let kept = told(running().client(declared(3)).guard(word()), true);
+        assert_eq!((kept.wait, kept.agrees), (Some(3), Some(code == 3)));
+        let superseded = running().client(declared(0)).guard(word());
+        assert_eq!(told(superseded, true), unclear, "a later word may be lost, or the other came late");
+        let overtaken = told(running().client(declared(0)).guard(word()), false);
+        assert_eq!(overtaken.wait, Some(0), "it came before the end was on record");
+        assert_eq!(told(running().client(declared(0)).guard(exited(code)), true), unclear);
+    }
+    let sealed_lost = running().client(declared(0)).client(sealed(Closing::Lost));
+    assert_eq!(told(sealed_lost, true), unclear);
+    let removed = running().client(declared(0)).client(Body::Removed(noted()));
+    assert_eq!(told(removed, true), unclear);
+    assert_eq!(told(running().guard(exec_failed(ENOENT)), true), codes(None, 127, false), "it never ran");
+}
+
+#[test]
+fn damage_behind_the_end_takes_no_code() {
+    let mut evidence = running().guard(exited(17)).evidence();
+    evidence.damaged(DAMAGE);
+    assert_eq!(derive(&evidence, &all_dead(), now()).codes.wait, Some(17));
+}
+
+#[test]
+fn the_slot_tells_the_word_that_a_damaged_log_has_lost() {
+    let story = running().guard(declared(3)).guard(exited(0));
+    let frames: Vec<Vec<u8>> = story.facts.iter().map(|fact| encode(fact).unwrap()).collect();
+    let mut log = frames.concat();
+    let lost = frames[..4].concat().len() + 20;
+    log[lost] ^= 1;
+    let slots = [(frames[4..].concat(), Some(3), false), (frames[5].clone(), Some(125), true)];
+    for (mut slot, wait, unclear) in slots {
+        slot.resize(4096, b'\n');
+        let mut evidence = Evidence::read(&log);
+        assert!(evidence.is_closed() && evidence.wants_slot());
+        evidence.add_slot(Some(&slot), i64::MAX);
+        let verdict = derive(&evidence, &all_dead(), now());
+        assert_eq!((verdict.codes.wait, verdict.codes.unclear), (wait, unclear), "{verdict:#?}");
+        let proof = because(verdict.rule, &evidence, &all_dead(), now());
+        assert_eq!(proof.iter().any(|ground| ground.says == Codes::UNCLEAR), unclear, "{proof:#?}");
+    }
+}
+
 fn exited(code: u8) -> Body {
     ended(How::Exited { code })
 }
@@ -108,5 +179,5 @@ fn exited(code: u8) -> Body {
 /// Everyone is dead: what does a session pass on?
 fn check(story: Story, (exit, wait, agrees): (Option<u8>, Option<u8>, Option<bool>)) {
     let verdict = judge_story(&story, &seen(DEAD, DEAD, DEAD));
-    assert_eq!(verdict.codes, Codes { exit, wait, agrees }, "{verdict:#?}");
+    assert_eq!(verdict.codes, Codes { exit, wait, agrees, unclear: false }, "{verdict:#?}");
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
 use abide_core::evidence::{
-    Body, Ended, Fact, Guarded, Hosted, How, Launched, Observer, Outcome, Role, Started, StopAsked, Terms,
-    Witness,
+    Body, Declared, Ended, Fact, Guarded, Hosted, How, Launched, Observer, Outcome, Role, Started, StopAsked,
+    Terms, Witness, Word,
 };
 use abide_core::identity::{Death, Doubt, FileId, Identity, Liveness, SystemId};
 use abide_core::moment::Moment;
@@ -103,7 +103,23 @@ pub(crate) fn stop_asked() -> Body {
 
 pub(crate) fn ended(how: How) -> Body {
     let outcome = Outcome { how, observed_by: Some(Observer::Guard), cause: None };
-    Body::Ended(Box::new(Ended { outcome, resources: None, survivors: vec![], more_survivors: 0 }))
+    Body::Ended(Box::new(Ended {
+        outcome,
+        resources: None,
+        survivors: vec![],
+        more_survivors: 0,
+        word: None,
+    }))
+}
+
+/// The same as its witness tells it now: with the word that counted.
+pub(crate) fn ended_with(how: How, word: Option<&Body>) -> Body {
+    let declared = word.map(|body| match body {
+        Body::Declared(word) => Declared { summary: None, ..word.clone() },
+        other => panic!("{} is no word", other.name()),
+    });
+    let Body::Ended(ended) = ended(how) else { unreachable!("it is an end") };
+    Body::Ended(Box::new(Ended { word: Some(Word { declared }), ..*ended }))
 }
 
 /// A session being told: numbers the facts of each witness and lets the clock run.

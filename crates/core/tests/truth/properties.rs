@@ -6,14 +6,14 @@ use abide_core::evidence::{Body, Closing, Fact, How, Role, Wants};
 use abide_core::identity::{Death, Doubt, Liveness, Qualifier};
 use abide_core::moment::Moment;
 use abide_core::status::Status;
-use abide_core::verdict::{Now, Seen, Verdict, derive, hindsight, is_closed};
+use abide_core::verdict::{Codes, Now, Seen, Verdict, derive, hindsight};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::RngSeed;
 
 use crate::bodies::{declared, every_kind, exec_failed, sealed, turn_closed, turn_opened};
-use crate::common::{DEAD, boot_id, ended, fold, now, running, scan, witness};
+use crate::common::{DEAD, boot_id, ended, ended_with, fold, now, running, scan, witness};
 
 /// The same cases every time.
 fn config() -> ProptestConfig {
@@ -38,7 +38,7 @@ proptest! {
     ) {
         let log = cut_off(&facts, cuts[0]);
         let mut evidence = Evidence::read(&log);
-        if !is_closed(&evidence) {
+        if evidence.wants_slot() {
             let slot_bytes = slot.as_ref().map(|facts| cut_off(facts, cuts[1]));
             evidence.add_slot(slot_bytes.as_deref(), i64::MAX);
         }
@@ -165,7 +165,11 @@ fn check_legal(facts: &[Fact], evidence: &Evidence, verdict: &Verdict) -> Result
     prop_assert!(codes.agrees.is_none() || evidence.work.declared.is_some());
     prop_assert!(*status != Status::Lost || !evidence.is_damaged() || verdict.rule.closing().is_none());
 
-    let held: Vec<u8> = facts.iter().filter_map(code_of).collect();
+    let without = Codes { wait: Some(125), unclear: true, ..Codes::default() };
+    prop_assert!(!codes.unclear || *codes == without);
+    prop_assert!(!codes.unclear || evidence.is_damaged(), "a sound record leaves no word unclear");
+
+    let held: Vec<u8> = facts.iter().flat_map(codes_of).collect();
     prop_assert!(codes.exit.is_none_or(|code| held.contains(&code)), "{:?} of {held:?}", codes.exit);
     let passed_on = |code| held.contains(&code) || facts.iter().any(|fact| stands_for(fact, code));
     prop_assert!(codes.wait.is_none_or(|code| code == 125 || passed_on(code)), "{:?}", codes.wait);
@@ -175,15 +179,18 @@ fn check_legal(facts: &[Fact], evidence: &Evidence, verdict: &Verdict) -> Result
     Ok(())
 }
 
-/// The exit code that a fact holds.
-fn code_of(fact: &Fact) -> Option<u8> {
+/// The exit codes that a fact holds.
+fn codes_of(fact: &Fact) -> Vec<u8> {
     if let Body::Declared(declared) = &fact.body {
-        return Some(declared.exit_code);
+        return vec![declared.exit_code];
     }
-    match how_of(fact)? {
+    let exited = how_of(fact).and_then(|how| match how {
         How::Exited { code } => Some(code),
         How::Signaled { .. } | How::ExecFailed { .. } | How::Lost => None,
-    }
+    });
+    let word = if let Body::Ended(ended) = &fact.body { ended.word.as_ref() } else { None };
+    let word = word.and_then(|word| word.declared.as_ref()).map(|word| word.exit_code);
+    exited.into_iter().chain(word).collect()
 }
 
 /// Whether `wait` may exit with this code because of this fact.
@@ -243,6 +250,7 @@ fn any_fact() -> impl Strategy<Value = Fact> {
 fn any_closing() -> impl Strategy<Value = Fact> {
     let closing = prop_oneof![
         any_how().prop_map(ended),
+        any_how().prop_map(|how| ended_with(how, Some(&declared(3)))),
         any::<i32>().prop_map(exec_failed),
         select(vec![Closing::Lost, Closing::NeverRan]).prop_map(sealed),
     ];
@@ -262,7 +270,10 @@ fn any_body() -> impl Strategy<Value = Body> {
         "[a-z]{1,8}".prop_map(|name| Body::Other { name: format!("x_{name}"), body: "[null]".into() });
     prop_oneof![
         6 => select(every_kind()),
-        2 => any_how().prop_map(ended),
+        1 => any_how().prop_map(ended),
+        1 => (any_how(), proptest::option::of(any::<u8>())).prop_map(|(how, code)| {
+            ended_with(how, code.map(declared).as_ref())
+        }),
         1 => any::<u8>().prop_map(declared),
         1 => any::<i32>().prop_map(exec_failed),
         1 => select(vec![Closing::Lost, Closing::NeverRan]).prop_map(sealed),

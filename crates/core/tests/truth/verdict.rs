@@ -5,7 +5,7 @@ use abide_core::evidence::frame::{Damage, Flaw};
 use abide_core::evidence::{Body, Cause, Closing, How, Launched, Observer, Role};
 use abide_core::identity::{Death, Doubt, Liveness, Qualifier};
 use abide_core::status::Status;
-use abide_core::verdict::{Ground, Now, Rule, Seen, because, derive, is_closed};
+use abide_core::verdict::{Ground, Now, Rule, Seen, because, derive};
 
 use crate::bodies::{adopted, exec_failed, noted, sealed, watched};
 use crate::common::{
@@ -249,9 +249,9 @@ fn a_sealer_may_close_only_what_is_over_and_not_closed() {
         let others = Rule::ALL.iter().filter(|other| other.name() == rule.name());
         assert_eq!(others.count(), 1, "two rules are called {}", rule.name());
     }
-    assert!(!is_closed(&running().evidence()));
-    assert!(!is_closed(&running().client(sealed(Closing::Lost)).evidence()), "the slot may know better");
-    assert!(is_closed(&running().guard(ended(EXITED)).evidence()));
+    assert!(!running().evidence().is_closed());
+    assert!(!running().client(sealed(Closing::Lost)).evidence().is_closed(), "the slot may know better");
+    assert!(running().guard(ended(EXITED)).evidence().is_closed());
 }
 
 fn prove(evidence: &Evidence, seen: &Seen) -> Vec<Ground> {

@@ -1,13 +1,13 @@
 //! How the end gets on record: in the slot, whose room is its own, and in the log.
 
-use abide_core::evidence::{Body, Declared, Ended, Fact, Outcome, Resources};
+use abide_core::evidence::{Body, Declared, Ended, Fact, Outcome, Resources, Word};
 use abide_core::moment::Moment;
 use abide_sys::clock;
 
 use super::Keeper;
 use crate::declared;
 use crate::place::tree;
-use crate::store::{SessionDir, Writer};
+use crate::store::{SessionDir, Writer, read_evidence};
 
 impl Keeper {
     /// True once the outcome is on record somewhere.
@@ -15,33 +15,46 @@ impl Keeper {
         let left = self.left();
         let more_survivors = left.len().saturating_sub(tree::NAMED) as u64;
         let survivors = left.into_iter().take(tree::NAMED).collect();
-        record(&self.dir, &mut self.evidence, &Ended { outcome, resources, survivors, more_survivors })
+        let ended = Ended { outcome, resources, survivors, more_survivors, word: None };
+        record(&self.dir, &mut self.evidence, ended)
     }
 }
 
-/// Records an end that was observed, with the word that the program left. The slot first: it has room when nothing else
-/// has. True once it is on record somewhere.
-pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: &Ended) -> bool {
+/// Records an end that was observed, with the word that the program left or had declared. The slot first: it has room when
+/// nothing else has. True once it is on record somewhere.
+pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
     let (declared, unclear) = match declared::left_by_program(dir) {
         Some(Ok(word)) => (Some(word), None),
         Some(Err(note)) => (None, Some(note)),
         None => (None, None),
     };
     let brief = declared.as_ref().map(brief);
+    let ended = Ended { word: word_at_the_end(pen, brief.as_ref()), ..ended };
     let at = clock::now();
-    let in_slot = fill_slot(dir, pen, at, brief.clone(), ended);
+    let in_slot = fill_slot(dir, pen, at, brief.clone(), &ended);
     let mut log = |body| pen.add(at, body).is_ok();
     let word_in_log = match (declared, brief) {
         (Some(word), Some(brief)) => log(Body::Declared(word)) || log(Body::Declared(brief)),
         (Some(_) | None, _) => true,
     };
     // Readers who find the end in the log do not ask the slot: no end without the word that belongs to it.
-    let in_log = (word_in_log || !in_slot) && log(Body::Ended(Box::new(ended.clone())));
+    let in_log = (word_in_log || !in_slot) && log(Body::Ended(Box::new(ended)));
     if let Some(note) = unclear.filter(|_| in_slot || in_log) {
         // The end is on record; why a word does not count may find no room.
         let _ = pen.add(at, Body::Noted(note));
     }
     in_slot || in_log
+}
+
+/// The word that counts at the end: what the program left, else what was declared last. None where the log is damaged, for
+/// then nobody can tell what was.
+fn word_at_the_end(pen: &Writer, left: Option<&Declared>) -> Option<Word> {
+    if left.is_some() {
+        return Some(Word { declared: left.cloned() });
+    }
+    let evidence = read_evidence(pen.file());
+    let declared = evidence.work.declared.as_ref().map(|told| brief(&told.body));
+    (!evidence.is_damaged()).then_some(Word { declared })
 }
 
 /// What must not be lost, without what may be long.

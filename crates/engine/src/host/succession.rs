@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::identity::Lock;
-use abide_core::verdict::is_closed;
 use abide_sys::lock::{self, Holder};
 use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, signal};
@@ -58,7 +57,7 @@ pub(super) fn succeed(
 fn outlive(dir: &SessionDir, evidence: &File) -> io::Result<()> {
     let mut sure_at = None;
     loop {
-        if is_closed(&dir.read().evidence()) {
+        if dir.read().evidence().is_closed() {
             return Err(io::Error::other("the session is over"));
         }
         let [guarded, hosted] =

@@ -7,7 +7,6 @@ use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
 use abide_core::evidence::{Body, Fact, Witness};
 use abide_core::moment::Moment;
-use abide_core::verdict::is_closed;
 use abide_sys::disk;
 
 use super::SessionDir;
@@ -73,7 +72,7 @@ impl<'a> Reading<'a> {
 
     /// The evidence itself, where nothing more can matter: its end is on record and it ends with a line.
     pub(crate) fn closed(&mut self) -> Option<Evidence> {
-        let closed = is_closed(&self.log) && !self.is_mid_line();
+        let closed = self.log.is_closed() && !self.log.wants_slot() && !self.is_mid_line();
         closed.then(|| std::mem::take(&mut self.log))
     }
 
@@ -164,7 +163,7 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64) {
     }
     let watched = evidence.helpers.watched.is_some();
     let has_slot = guarded || watched || evidence.beginning.launched.is_some();
-    if has_slot && !is_closed(evidence) {
+    if has_slot && evidence.wants_slot() {
         match dir.slot() {
             Ok(bytes) => evidence.add_slot(Some(&bytes), until),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => evidence.add_slot(None, until),
