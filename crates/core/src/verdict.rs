@@ -359,7 +359,7 @@ fn uptime(evidence: &Evidence, seen: &Seen, now: Now) -> Option<u64> {
 /// The proof of a verdict: every fact and every word of the kernel that it rests on.
 #[must_use]
 pub fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Ground> {
-    let mut grounds = deciding_facts(evidence);
+    let mut grounds = deciding_facts(rule, evidence);
     for damage in &evidence.record.damage {
         grounds.push(Ground {
             fact: "damage".into(),
@@ -400,7 +400,16 @@ pub fn because(rule: Rule, evidence: &Evidence, seen: &Seen, now: Now) -> Vec<Gr
     grounds
 }
 
-fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
+/// When a session whose end nobody saw last gave a sign of life; none where that is not the question.
+#[must_use]
+pub fn last_seen(rule: Rule, evidence: &Evidence) -> Option<Moment> {
+    let unseen = rule == Rule::AllDead || rule == Rule::SealedLost;
+    let last = evidence.record.last.as_ref().map(|told| told.at);
+    let sealed = || evidence.closing.sealed.as_ref().and_then(|told| told.body.last_seen);
+    last.or_else(sealed).filter(|_| unseen)
+}
+
+fn deciding_facts(rule: Rule, evidence: &Evidence) -> Vec<Ground> {
     let (beginning, closing, helpers) = (&evidence.beginning, &evidence.closing, &evidence.helpers);
     let mut grounds = Vec::new();
     let mut cite = |ground: Option<(u64, Ground)>| grounds.extend(ground);
@@ -420,6 +429,16 @@ fn deciding_facts(evidence: &Evidence) -> Vec<Ground> {
     cite(ground(&evidence.work.declared, "declared", |b| b.says()));
     cite(ground(&closing.removing, "removing", |()| "removal began".to_owned()));
     cite(ground(&closing.removed, "removed", |()| "removed".to_owned()));
+    if let Some(last) = evidence.record.last.as_ref().filter(|_| last_seen(rule, evidence).is_some()) {
+        let says = "the last sign of life";
+        match grounds.iter_mut().find(|(order, _)| *order == last.order) {
+            Some((_, cited)) => cited.says.push_str(&format!("; {says}")),
+            None => {
+                let (fact, witness) = (last.body.clone(), last.witness.to_string());
+                grounds.push((last.order, Ground { fact, witness, at: last.at, says: says.to_owned() }));
+            }
+        }
+    }
     grounds.sort_by_key(|&(order, _)| order);
     grounds.into_iter().map(|(_, ground)| ground).collect()
 }

@@ -6,7 +6,7 @@ use abide_core::failure::{Failure, admit};
 use abide_core::identity::{Liveness, Qualifier};
 use abide_core::moment::Moment;
 use abide_core::status::Column;
-use abide_core::verdict::{Ground, Now, Rule, Seen, because, program_of};
+use abide_core::verdict::{Ground, Now, Rule, Seen, because, last_seen, program_of};
 
 use crate::Session;
 
@@ -15,6 +15,12 @@ impl Session {
     #[must_use]
     pub fn because(&self) -> Vec<Ground> {
         because(self.verdict.rule, &self.evidence, &self.seen, self.asked)
+    }
+
+    /// When it last gave a sign of life, if nobody saw its end.
+    #[must_use]
+    pub fn last_seen(&self) -> Option<Moment> {
+        last_seen(self.verdict.rule, &self.evidence)
     }
 
     /// The terminal's size at the launch; of a program on pipes, what a terminal usually has.

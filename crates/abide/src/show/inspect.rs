@@ -1,5 +1,6 @@
 //! Everything about one session, for people.
 
+use abide_core::evidence::Observer;
 use abide_core::verdict::Codes;
 use abide_engine::Session;
 
@@ -8,6 +9,7 @@ use super::page::{Page, Tone};
 use super::session::{ProcessView, SessionView};
 use super::table::{self, Cell};
 use super::time::{Time, size, span};
+use super::word;
 
 const DAMAGE_SHOWN: usize = 3;
 
@@ -61,11 +63,15 @@ fn course(lines: &mut Lines, session: &Session, view: &SessionView<'_>) {
         let ago = list::started(session).unwrap_or_default();
         lines.add("started", &format!("{} ({ago})", at.local()));
     }
+    lines.maybe("last seen", view.times.last_seen_at.map(Time::local).as_deref());
     lines.maybe("ended", view.times.ended_at.map(Time::local).as_deref());
     lines.maybe("uptime", view.times.uptime_ms.map(span).as_deref());
     if let Some(outcome) = &session.verdict.outcome {
-        let by = view.end.outcome.as_ref().and_then(|outcome| outcome.observed_by);
-        let by = by.map_or("observed by nobody".to_owned(), |by| format!("observed by {by}"));
+        let by = match outcome.observed_by {
+            Some(Observer::Sealed) => "sealed".to_owned(),
+            Some(by) => format!("observed by {}", word::observer(by)),
+            None => "observed by nobody".to_owned(),
+        };
         lines.add("outcome", &format!("{}, {by}", outcome.says()));
     }
     if let Some(declared) = &view.end.declared {

@@ -71,6 +71,9 @@ pub(crate) struct TimesView {
     pub(crate) started_at: Option<Time>,
     /// When its end was observed.
     pub(crate) ended_at: Option<Time>,
+    /// When a session whose end nobody saw last gave a sign of life. Only there if it is such a one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_seen_at: Option<Time>,
     /// How long the program has run, or ran, by the boot-time clock.
     pub(crate) uptime_ms: Option<u64>,
 }
@@ -287,6 +290,7 @@ impl TimesView {
         Self {
             started_at: session.evidence.beginning.started.as_ref().map(|told| Time(told.at.wall)),
             ended_at: ended.or(failed).map(|at| Time(at.wall)),
+            last_seen_at: session.last_seen().map(|at| Time(at.wall)),
             uptime_ms: session.verdict.uptime_ms,
         }
     }

@@ -190,9 +190,11 @@ fn a_session_has_exactly_the_promised_fields() {
     let stage = Stage::new();
     let everything = everything(&stage.path());
     let promised: Vec<&str> = FIELDS.split_whitespace().collect();
-    for (_, scene) in &everything.scenes {
+    for (status, scene) in &everything.scenes {
         let text = stage.text(&["inspect", "--json", scene.id()]);
-        let session = &serde_json::from_str::<Value>(&text).unwrap()["data"];
+        let session = &mut serde_json::from_str::<Value>(&text).unwrap()["data"];
+        let last_seen = session.as_object_mut().unwrap().remove("last_seen_at");
+        assert_eq!(last_seen.is_some(), *status == "lost", "{session}");
         let mut fields: Vec<&String> = session.as_object().unwrap().keys().collect();
         fields.sort_by_key(|field| promised.iter().position(|promised| promised == field));
         assert_eq!(fields, promised, "{session}");

@@ -1,6 +1,6 @@
 //! Rows of the truth table that evidence and real processes can stage without any helper of a session.
 
-use abide_core::evidence::{Cause, Closing, How};
+use abide_core::evidence::{Body, Cause, Closing, How, Role};
 use abide_core::moment::Moment;
 use abide_sys::lock::Holder;
 use abide_testkit::namespace::{lines, unshare};
@@ -33,6 +33,9 @@ fn after_a_reboot_a_session_is_lost_with_its_last_sign_of_life() {
     let before = before_reboot(&identity(&living));
     let seen = Moment { wall: 1_700_000_000_000, boot: 5_000 };
     let scene = served(stage.scene("rebooted").on_boot_of(&before).at(seen), &before);
+    // Long after it began, its guard had something to say.
+    let later = Moment { wall: seen.wall + 3_600_000, boot: seen.boot + 3_600_000 };
+    let scene = scene.at(later).tell(Role::Guard, before.pid, Body::Noted("heard a hangup".into()));
     let session = stage.inspect(scene.id());
     assert_eq!(
         (&session["status"], &session["outcome"]["cause"]),
@@ -44,12 +47,22 @@ fn after_a_reboot_a_session_is_lost_with_its_last_sign_of_life() {
         (&Value::Null, &125.into()),
         "no code was observed"
     );
-    let grounds = session["because"].as_array().unwrap();
-    assert!(
-        grounds.iter().any(|ground| ground["at"] == "2023-11-14T22:13:20.003Z"),
-        "the last fact: {session}"
-    );
     assert!(proof(&session).contains("the machine has been rebooted since"), "{session}");
+    let tells = |when: &str| {
+        let session = stage.inspect(scene.id());
+        let is_last = |ground: &&Value| ground["says"].as_str().unwrap().contains("the last sign of life");
+        let last = session["because"].as_array().unwrap().iter().find(is_last);
+        let last = last.unwrap_or_else(|| panic!("{when}: {session}"));
+        assert_eq!((&last["fact"], &last["at"]), (&"noted".into(), &"2023-11-14T23:13:20.000Z".into()));
+        assert_eq!(session["last_seen_at"], "2023-11-14T23:13:20.000Z", "{when}: {session}");
+        let text = stage.text(&["inspect", scene.id()]);
+        assert!(text.contains("last seen  2023-11-14 23:13:20"), "{when}: {text}");
+        text
+    };
+    assert!(tells("before sealing").contains("the machine was rebooted, observed by nobody"));
+    let _ = stage.text(&["doctor", "--fix"]);
+    let text = tells("after sealing");
+    assert!(text.contains("over, and nobody observed how: the machine was rebooted, sealed"), "{text}");
 }
 
 #[test]

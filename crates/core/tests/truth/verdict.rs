@@ -5,12 +5,12 @@ use abide_core::evidence::frame::{Damage, Flaw};
 use abide_core::evidence::{Body, Cause, Closing, How, Launched, Observer, Role};
 use abide_core::identity::{Death, Doubt, Liveness, Qualifier};
 use abide_core::status::Status;
-use abide_core::verdict::{Ground, Now, Rule, Seen, because, derive};
+use abide_core::verdict::{Ground, Now, Rule, Seen, because, derive, last_seen};
 
 use crate::bodies::{adopted, exec_failed, noted, sealed, watched};
 use crate::common::{
-    ALIVE, DAMAGE, DEAD, HOST, STEP_MS, Story, UNKNOWN, UNNAMED, WATCHER, boot_id, ended, guarded, hosted,
-    judge_story, launched, moment, now, running, seen, started, stop_asked,
+    ALIVE, CLIENT, DAMAGE, DEAD, HOST, STEP_MS, Story, UNKNOWN, UNNAMED, WATCHER, boot_id, ended, guarded,
+    hosted, judge_story, launched, moment, now, running, seen, started, stop_asked,
 };
 
 const EXITED: How = How::Exited { code: 3 };
@@ -236,6 +236,26 @@ fn a_verdict_cites_the_facts_the_damage_and_the_kernel() {
     let over = prove(&running().guard(ended(EXITED)).evidence(), &seen(DEAD, DEAD, DEAD));
     assert_eq!(over.last().unwrap().says, "exited with code 3");
     assert!(over.iter().all(|ground| ground.witness != "kernel"), "a recorded end asks nobody");
+}
+
+#[test]
+fn who_is_lost_is_told_with_the_last_sign_of_life_and_nobody_else_is() {
+    let dead = seen(DEAD, DEAD, DEAD);
+    let noted = || running().guard(Body::Noted(noted()));
+    let last = |evidence: &Evidence, seen: &Seen| {
+        let cited =
+            prove(evidence, seen).into_iter().find(|ground| ground.says.contains("last sign of life"));
+        let at = last_seen(derive(evidence, seen, now()).rule, evidence);
+        assert_eq!(cited.as_ref().map(|ground| ground.at), at, "{cited:?}");
+        cited.map(|ground| ground.fact)
+    };
+    let told = |fact: &str| Some(fact.to_owned());
+    assert_eq!(last(&noted().evidence(), &dead), told("noted"), "no other fact is as late");
+    assert_eq!(last(&running().evidence(), &dead), told("started"), "it is cited anyway");
+    let sealed = noted().tell(Role::Sealer, CLIENT, sealed(Closing::Lost)).evidence();
+    assert_eq!(last(&sealed, &dead), told("noted"), "a sealer is no sign of life");
+    assert_eq!(last(&noted().evidence(), &seen(ALIVE, DEAD, DEAD)), None);
+    assert_eq!(last(&noted().guard(ended(EXITED)).evidence(), &dead), None);
 }
 
 #[test]
