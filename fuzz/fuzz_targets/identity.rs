@@ -75,6 +75,7 @@ fn here(want: &Identity, choices: &[u8; 8]) -> Here {
     Here {
         machine: id(choices[0], want.machine),
         boot: id(choices[1], Some(want.boot)),
+        kernel_boot: choices[1] & 64 == 0,
         pid_ns: ns(choices[2], Some(want.pid_ns)),
         time_ns: ns(choices[3], want.time_ns),
     }
@@ -116,6 +117,7 @@ fn recorded(choices: &[u8; 8]) -> Identity {
     Identity {
         machine: id.filter(|_| choices[0] & 4 == 0),
         boot: id.expect("an id"),
+        kernel_boot: choices[1] & 128 == 0,
         pid_ns: FileId { dev: 4, ino: 1 },
         time_ns: Some(FileId { dev: 4, ino: 2 }),
         pid: 300,

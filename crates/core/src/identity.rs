@@ -56,6 +56,9 @@ pub struct Identity {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<SystemId>,
     pub boot: SystemId,
+    /// The boot id is the kernel's own, not one that a container was given. Unsaid before abide could tell.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub kernel_boot: bool,
     pub pid_ns: FileId,
     /// None on kernels without time namespaces.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,6 +85,8 @@ pub struct Identity {
 pub struct Here {
     pub machine: Option<SystemId>,
     pub boot: Option<SystemId>,
+    /// The boot id is the kernel's own, not one that a container was given.
+    pub kernel_boot: bool,
     pub pid_ns: Option<FileId>,
     pub time_ns: Option<FileId>,
 }
@@ -216,9 +221,13 @@ pub enum Death {
 pub enum Doubt {
     /// No identity is on record.
     NoIdentity,
+    /// The same, and nobody holds what it would hold: that proves nothing, for it may hold another copy.
+    NotHeld,
     OtherMachine,
     OtherPidNamespace,
     OtherTimeNamespace,
+    /// Another boot id, and somebody who was there before holds a lock: there was no reboot.
+    OtherBootId,
     /// Another boot, and no machine id to say whether of this machine.
     NoMachineId,
     NoBootId,
@@ -261,11 +270,7 @@ fn place(want: &Identity, here: &Here) -> Result<(), Liveness> {
         (Some(recorded), Some(ours)) if recorded != ours => {
             return Err(Liveness::Unknown(Doubt::OtherMachine));
         }
-        // Containers may be given boot ids of their own, so across pid namespaces another id is no reboot. The
-        // device that namespaces are on may have another number after one.
-        (Some(_), Some(_))
-            if want.boot != boot && here.pid_ns.is_some_and(|ns| ns.ino == want.pid_ns.ino) =>
-        {
+        (Some(_), Some(_)) if want.boot != boot && is_one_kernel_s(want, here) => {
             return Err(Liveness::Dead(Death::Reboot));
         }
         (Some(_), Some(_)) if want.boot != boot => return Err(Liveness::Unknown(Doubt::OtherPidNamespace)),
@@ -276,6 +281,14 @@ fn place(want: &Identity, here: &Here) -> Result<(), Liveness> {
         return Err(Liveness::Unknown(Doubt::OtherPidNamespace));
     }
     Ok(())
+}
+
+/// Whether two boot ids are of one kernel, so that another one is a reboot. Containers may be given ids of their own, so
+/// across pid namespaces both must be the kernel's: no namespace outlives a boot. The device that namespaces are on may
+/// have another number after one.
+fn is_one_kernel_s(want: &Identity, here: &Here) -> bool {
+    let same_namespace = here.pid_ns.is_some_and(|ns| ns.ino == want.pid_ns.ino);
+    same_namespace || (want.kernel_boot && here.kernel_boot)
 }
 
 fn sight(want: &Identity, here: &Here, seen: &Sighting) -> Liveness {
@@ -407,8 +420,10 @@ impl Doubt {
         match self {
             Self::OtherPidNamespace => Some("from the pid namespace that it was started in"),
             Self::OtherTimeNamespace => Some("from the time namespace that it was started in"),
+            Self::OtherBootId => Some("where /proc shows the boot id that it was started under"),
             Self::Hidden | Self::Refused(_) => Some("as root, where /proc shows every process"),
             Self::NoIdentity
+            | Self::NotHeld
             | Self::OtherMachine
             | Self::NoMachineId
             | Self::NoBootId
@@ -419,13 +434,24 @@ impl Doubt {
         }
     }
 
+    /// The place from which it can be answered may be gone for good, as a container's is that was started anew.
+    #[must_use]
+    pub const fn outlasts_its_place(self) -> bool {
+        matches!(self, Self::OtherPidNamespace | Self::OtherTimeNamespace)
+    }
+
     #[must_use]
     pub fn says(self) -> String {
         match self {
             Self::NoIdentity => "no identity is on record".to_owned(),
+            Self::NotHeld => "no identity is on record, and nobody holds its directory".to_owned(),
             Self::OtherMachine => "it belongs to another machine".to_owned(),
             Self::OtherPidNamespace => "it belongs to another pid namespace".to_owned(),
             Self::OtherTimeNamespace => "it belongs to another time namespace".to_owned(),
+            Self::OtherBootId => {
+                "the boot id is another here, but a lock of its session is held, so there was no reboot"
+                    .to_owned()
+            }
             Self::NoMachineId => "another boot, and no machine id to compare".to_owned(),
             Self::NoBootId => "the boot id cannot be read".to_owned(),
             Self::Hidden => "/proc hides it".to_owned(),
@@ -436,4 +462,8 @@ impl Doubt {
             Self::NoWitness => "nobody witnessed that instant".to_owned(),
         }
     }
+}
+
+const fn is_false(value: &bool) -> bool {
+    !*value
 }

@@ -170,7 +170,7 @@ impl Rule {
         // A host that lives holds its lock, whether or not it is on record.
         let deserted = self == Self::EndUnclear
             && evidence.is_damaged()
-            && seen.guard.is_dead()
+            && (seen.guard.is_dead() || seen.guard == Liveness::Unknown(Doubt::NotHeld))
             && !seen.watcher.is_alive();
         // Whoever lives will still record the end, and that will count.
         let served = seen.guard.is_alive() || seen.host.is_alive() || seen.watcher.is_alive();

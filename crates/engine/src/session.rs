@@ -3,7 +3,7 @@
 use abide_core::evidence::Size;
 use abide_core::evidence::frame::Flaw;
 use abide_core::failure::{Failure, admit};
-use abide_core::identity::{Liveness, Qualifier};
+use abide_core::identity::{Doubt, Liveness, Qualifier};
 use abide_core::moment::Moment;
 use abide_core::status::Column;
 use abide_core::verdict::{Ground, Now, Rule, Seen, because, last_seen, program_of};
@@ -100,8 +100,10 @@ impl Session {
     pub fn admits_removal(&self, force: bool) -> Result<(), Failure> {
         let (id, status) = (self.id.as_str(), self.verdict.status);
         // Whoever began to remove it was allowed to.
-        let elsewhere = self.judged_elsewhere();
-        if (force && !self.is_provably_alive() && elsewhere.is_none()) || self.half_removed {
+        let elsewhere = self.doubt_of_elsewhere();
+        // Where the place to ask from may be gone for good, whoever forces it is only warned.
+        let stays = elsewhere.is_some_and(|doubt| !doubt.outlasts_its_place());
+        if (force && !self.is_provably_alive() && !stays) || self.half_removed {
             return Ok(());
         }
         let kill = self.kill();
@@ -115,21 +117,36 @@ impl Session {
             format!("{kill}, then `abide rm --force {id}`")
         } else if self.is_provably_alive() {
             format!("`abide wait {id}` first")
-        } else if let Some(whence) = elsewhere {
-            format!("its program may be alive; {}", ask_elsewhere(whence))
+        } else if let Some(way_out) = self.judged_elsewhere() {
+            format!("its program may be alive; {way_out}")
         } else {
             format!("its program may be alive; `abide rm --force {id}` removes the record all the same")
         };
         admit(id, status, Column::Collectable).map_err(|failure| failure.hint(way_out))
     }
 
-    /// From where it can be told whether it is over: its record is sound, and only the question cannot be asked here.
-    fn judged_elsewhere(&self) -> Option<&'static str> {
+    /// From where it can be told whether it is over, and what is left to do where nobody can ask from there any more.
+    fn judged_elsewhere(&self) -> Option<String> {
+        let doubt = self.doubt_of_elsewhere()?;
+        let ask = ask_elsewhere(doubt.elsewhere()?);
+        let id = &self.id;
+        Some(match doubt.outlasts_its_place() {
+            true => {
+                format!("{ask}; if that is gone, `abide rm --force {id}` removes the record all the same")
+            }
+            false => ask,
+        })
+    }
+
+    /// Its record is sound, and whether it is over could be told from elsewhere.
+    fn doubt_of_elsewhere(&self) -> Option<Doubt> {
         let (rule, seen) = (self.verdict.rule, &self.seen);
         let program = (rule == Rule::CannotTell).then_some(seen.program);
         let agent = (rule == Rule::AgentUnclear).then_some(seen.owner);
         match program.or(agent)? {
-            Liveness::Unknown(doubt) if !self.evidence.is_damaged() => doubt.elsewhere(),
+            Liveness::Unknown(doubt) if !self.evidence.is_damaged() => {
+                Some(doubt).filter(|doubt| doubt.elsewhere().is_some())
+            }
             Liveness::Unknown(_) | Liveness::Alive(_) | Liveness::Dead(_) => None,
         }
     }
@@ -148,7 +165,7 @@ impl Session {
     /// If its status does not allow it.
     pub(crate) fn admits_stop(&self) -> Result<(), Failure> {
         let refused = admit(self.id.as_str(), self.verdict.status, Column::Stoppable);
-        let elsewhere = || self.judged_elsewhere().map(ask_elsewhere);
+        let elsewhere = || self.judged_elsewhere();
         refused.map_err(|failure| match self.way_on().or_else(|| self.kill()).or_else(elsewhere) {
             Some(way_out) => failure.hint(way_out),
             None => failure,

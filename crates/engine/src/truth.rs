@@ -324,7 +324,8 @@ impl Truth {
                 // Who the guard is cannot be read, but whether there is one can be told.
                 seen.guard = match reading.is_held() {
                     Some(true) => Liveness::Alive(None),
-                    Some(false) => Liveness::Dead(Death::Gone),
+                    // A lock that is free proves no death; it only says that nobody will add to this very record.
+                    Some(false) => Liveness::Unknown(Doubt::NotHeld),
                     None => seen.guard,
                 };
             }
@@ -379,7 +380,7 @@ impl Truth {
         Seen {
             // Whoever holds a lock has not been through a reboot, so the boot id that we see here is another's.
             program: match held && program == Liveness::Dead(Death::Reboot) {
-                true => Liveness::Unknown(Doubt::OtherPidNamespace),
+                true => Liveness::Unknown(Doubt::OtherBootId),
                 false => program,
             },
             guard: self.liveness(guard, guard_lock),

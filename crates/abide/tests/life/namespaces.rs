@@ -34,9 +34,34 @@ fn a_session_is_alive_also_where_its_processes_cannot_be_seen() {
     // With guard and host gone nobody vouches for what cannot be seen.
     let told = inside(&world, &["inspect", "--json", &life.id])["data"].take();
     assert_eq!((&told["status"], &told["wait_code"]), (&"unknown".into(), &Value::Null), "{told}");
-    let acts = [&["rm", "--force"][..], &["rm"], &["stop"], &["signal", "USR1"]];
-    refused_inside(&world, &life.id, &acts);
+    refused_inside(&world, &life.id, &[&["rm"], &["stop"], &["signal", "USR1"]]);
     assert!(life.program.0.lives() && world.dir(&life.id).exists());
+}
+
+/// The pid namespace that a session was started in is gone with its container, and nobody can ask from there again.
+#[test]
+fn a_session_of_a_container_that_was_started_anew_is_unknown_and_can_be_removed_by_force() {
+    let world = World::new();
+    let script = "\"$0\" run -d --name nightly -- \"$1\" hang";
+    let command = world.abide.command(&[]);
+    let mut first = unshare(&APART, "bash".as_ref());
+    first.args(["-c", script]).arg(command.get_program()).arg(agent());
+    first.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = Ran::of(&mut first);
+    let id = ran.stdout.trim_end();
+    let told = inside(&world, &["inspect", "--json", id])["data"].take();
+    assert_eq!((&told["status"], &told["name"]), (&"unknown".into(), &"nightly".into()), "{told}");
+    for act in [&["rm", "--json", id][..], &["stop", "--json", id]] {
+        let ran = run_inside(&world, act);
+        let hint = ran.json()["error"]["hint"].as_str().unwrap_or_default().to_owned();
+        assert!(ran.code() == Some(5) && hint.contains(&format!("`abide rm --force {id}`")), "{ran:?}");
+    }
+    assert_eq!(run_inside(&world, &["run", "-d", "--name", "nightly", "--", "true"]).code(), Some(6));
+    let removed = run_inside(&world, &["rm", "--force", "--json", id]);
+    assert_eq!(removed.code(), Some(0), "{removed:?}");
+    assert!(removed.stderr.contains(&format!("session {id} may have been alive")), "{removed:?}");
+    let again = run_inside(&world, &["run", "--wait", "--name", "nightly", "--", "true"]);
+    assert_eq!(again.code(), Some(0), "its name is free: {again:?}");
 }
 
 /// What can be judged only elsewhere is refused for that, and the refusal says where.

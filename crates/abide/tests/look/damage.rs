@@ -192,6 +192,25 @@ fn a_wait_on_a_damaged_record_that_nobody_can_add_to_is_over_at_once() {
     assert_eq!((ran.code(), &ran.json()["data"]["status"]), (Some(125), &"unknown".into()), "{ran:?}");
 }
 
+/// A copy of a home whose sessions run: nobody holds the copy, and the guard whose record is damaged in it lives.
+#[test]
+fn a_guard_that_cannot_be_read_is_not_called_dead_because_nobody_holds_its_directory() {
+    let stage = Stage::new();
+    let living = idle();
+    let process = identity(&living);
+    let scene = stage.scene("copied00").served(&process, &process, &process);
+    let mut bytes = scene.bytes();
+    let at = line_of(&bytes, "guarded");
+    bytes[at] ^= 1;
+    set(&scene.evidence(), &bytes);
+    let session = stage.inspect(scene.id());
+    let guard = serde_json::json!({"pid": null, "liveness": "unknown", "qualifier": null});
+    assert_eq!(session["processes"]["guard"], guard, "{session}");
+    let proof = proof(&session);
+    assert!(proof.contains("guard cannot be judged: no identity is on record, and nobody holds"), "{proof}");
+    assert!(!proof.contains("guard is dead"), "{proof}");
+}
+
 #[test]
 fn a_session_whose_name_cannot_be_read_is_found_by_it_nevertheless() {
     let stage = Stage::new();

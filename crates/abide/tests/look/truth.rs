@@ -152,6 +152,44 @@ fn another_pid_namespace_is_never_told_that_a_session_is_dead() {
     assert!(proof(&free).contains("it belongs to another pid namespace"), "{free}");
 }
 
+/// A container that keeps its home over a reboot of the machine: its pid namespace is another, and so is the boot.
+#[test]
+fn a_reboot_ends_the_sessions_of_every_pid_namespace() {
+    let stage = Stage::new();
+    let gone = before_reboot(&dead());
+    let mut elsewhere = gone;
+    elsewhere.pid_ns.ino += 1;
+    let mut given = elsewhere;
+    given.kernel_boot = false;
+    let _rebooted = served(stage.scene("rebooted"), &elsewhere);
+    let _given = served(stage.scene("given000"), &given);
+    let session = stage.inspect("rebooted");
+    assert_eq!((&session["status"], &session["outcome"]["cause"]), (&"lost".into(), &"reboot".into()));
+    assert_eq!(
+        stage.inspect("given000")["status"],
+        "unknown",
+        "a container may be given a boot id of its own"
+    );
+    let refused = stage.abide.run(&["rm", "given000"]).stderr;
+    assert!(refused.contains("if that is gone, `abide rm --force given000` removes the record"), "{refused}");
+    let removed = stage.abide.run(&["rm", "--force", "given000"]);
+    assert!(removed.code() == Some(0) && removed.stderr.contains("may have been alive"), "{removed:?}");
+}
+
+/// Only the boot id is another one, and the guard holds its lock: nobody was rebooted, and no namespace is another.
+#[test]
+fn a_boot_id_that_is_disputed_by_a_lock_is_named_as_such() {
+    let stage = Stage::new();
+    let living = idle();
+    let process = before_reboot(&identity(&living));
+    let scene = served(stage.scene("disputed"), &process).held(Holder::Guard);
+    let session = stage.inspect(scene.id());
+    assert_eq!(session["status"], "running", "{session}");
+    let proof = proof(&session);
+    assert!(proof.contains("a lock of its session is held, so there was no reboot"), "{proof}");
+    assert!(!proof.contains("pid namespace"), "{proof}");
+}
+
 #[test]
 fn a_declared_result_outranks_the_exit_status_and_both_are_shown() {
     let stage = Stage::new();

@@ -46,6 +46,7 @@ pub(crate) fn process(pid: u32) -> Identity {
     Identity {
         machine: Some(machine_id()),
         boot: boot_id(),
+        kernel_boot: true,
         pid_ns: FileId { dev: 4, ino: 4_026_531_836 },
         time_ns: Some(FileId { dev: 4, ino: 4_026_531_834 }),
         pid,

@@ -4,12 +4,14 @@
 use abide_core::evidence::How;
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Scanner, encode};
+use abide_core::identity::{Doubt, Liveness};
 use abide_core::status::Status;
 use abide_core::verdict::{Rule, Verdict, derive};
 
 use crate::bodies::{declared, signalled};
 use crate::common::{
-    ALIVE, DEAD, Story, UNNAMED, all_dead, ended, ended_with, guarded, now, running, seen, stop_asked,
+    ALIVE, DEAD, Story, UNNAMED, all_dead, ended, ended_with, guarded, launched, now, running, seen, started,
+    stop_asked,
 };
 
 /// What the program declared, and what its exit said.
@@ -156,6 +158,25 @@ fn one_without_a_beginning_can_still_tell_while_somebody_lives_to_record_its_end
     for (seen, beyond) in [(alive, false), (dead, true)] {
         let rule = derive(&evidence, &seen, now()).rule;
         assert_eq!((rule, rule.is_beyond_telling(&evidence, &seen)), (Rule::NoBeginning, beyond));
+    }
+}
+
+/// Who the guard is cannot be read, and nobody holds the directory: that is no death, but nobody will add to the record.
+#[test]
+fn a_directory_that_nobody_holds_proves_no_death_and_ends_the_wait() {
+    let mut evidence = Story::default().guard(launched()).guard(started()).evidence();
+    evidence.damaged(Damage { offset: 7, length: 3, flaw: Flaw::Checksum });
+    let not_held = Liveness::Unknown(Doubt::NotHeld);
+    let cases = [
+        (DEAD, not_held, Rule::EndUnclear, true),
+        (DEAD, UNNAMED, Rule::EndUnclear, false),
+        (ALIVE, not_held, Rule::ServiceUnclear, false),
+    ];
+    for (program, guard, rule, beyond) in cases {
+        let seen = seen(program, guard, UNNAMED);
+        let told = derive(&evidence, &seen, now());
+        assert_eq!((told.rule, told.rule.is_beyond_telling(&evidence, &seen)), (rule, beyond));
+        assert_eq!((told.status, told.codes.wait), (Status::Unknown, None));
     }
 }
 

@@ -46,7 +46,8 @@ fn is_here(want: &Identity, here: &Here) -> bool {
 fn is_rebooted(want: &Identity, here: &Here) -> bool {
     let same_machine = want.machine.is_some() && want.machine == here.machine;
     let same_place = here.pid_ns == Some(want.pid_ns);
-    same_machine && same_place && here.boot.is_some_and(|boot| boot != want.boot)
+    let same_kernel = same_place || (want.kernel_boot && here.kernel_boot);
+    same_machine && same_kernel && here.boot.is_some_and(|boot| boot != want.boot)
 }
 
 fn proves_death(want: &Identity, here: &Here, seen: &Sighting) -> bool {
@@ -111,14 +112,15 @@ fn every_want() -> Vec<Identity> {
                 for (start_ticks, seen_ticks) in
                     [(None, None), (Some(BORN), None), (Some(BORN), Some(BORN)), (Some(BORN), Some(BORN + 1))]
                 {
-                    wants.push(Identity {
+                    wants.extend([false, true].map(|kernel_boot| Identity {
                         machine,
+                        kernel_boot,
                         time_ns,
                         pidfs,
                         start_ticks,
                         seen_ticks,
                         ..process(PROGRAM)
-                    });
+                    }));
                 }
             }
         }
@@ -132,7 +134,9 @@ fn every_here() -> Vec<Here> {
         for boot in [None, Some(boot_id()), Some(other_id())] {
             for pid_ns in [None, Some(process(PROGRAM).pid_ns), Some(OTHER_NS)] {
                 for time_ns in [None, process(PROGRAM).time_ns, Some(OTHER_NS)] {
-                    heres.push(Here { machine, boot, pid_ns, time_ns });
+                    for kernel_boot in [false, true] {
+                        heres.push(Here { machine, boot, kernel_boot, pid_ns, time_ns });
+                    }
                 }
             }
         }
@@ -214,9 +218,19 @@ fn a_reboot_is_one_although_namespaces_are_on_another_device_then() {
     let mut here = here();
     here.pid_ns = here.pid_ns.map(|ns| FileId { dev: ns.dev + 1, ..ns });
     assert_eq!(judge(&before, &here, &Sighting::Absent, Lock::Silent), Liveness::Dead(Death::Reboot));
-    here.pid_ns = here.pid_ns.map(|ns| FileId { ino: ns.ino + 1, ..ns });
-    let elsewhere = judge(&before, &here, &Sighting::Absent, Lock::Silent);
-    assert_eq!(elsewhere, Liveness::Unknown(Doubt::OtherPidNamespace));
+}
+
+#[test]
+fn no_pid_namespace_outlives_a_boot_and_a_boot_id_that_a_container_was_given_is_none() {
+    let before = Identity { boot: machine_id(), ..process(PROGRAM) };
+    let given = |identity: &Identity| Identity { kernel_boot: false, ..*identity };
+    let here = Here { pid_ns: Some(OTHER_NS), ..here() };
+    let asked = |want: &Identity, here: &Here| judge(want, here, &Sighting::Absent, Lock::Silent);
+    assert_eq!(asked(&before, &here), Liveness::Dead(Death::Reboot));
+    let elsewhere = Liveness::Unknown(Doubt::OtherPidNamespace);
+    assert_eq!(asked(&given(&before), &here), elsewhere, "or it was recorded before abide could tell");
+    assert_eq!(asked(&before, &Here { kernel_boot: false, ..here }), elsewhere);
+    assert_eq!(asked(&process(PROGRAM), &here), elsewhere, "in one boot it may live");
 }
 
 #[test]
@@ -306,7 +320,13 @@ const fn stat(letter: u8, threads: u64) -> Result<Stat, Doubt> {
 
 fn here() -> Here {
     let us = process(1);
-    Here { machine: us.machine, boot: Some(us.boot), pid_ns: Some(us.pid_ns), time_ns: us.time_ns }
+    Here {
+        machine: us.machine,
+        boot: Some(us.boot),
+        kernel_boot: us.kernel_boot,
+        pid_ns: Some(us.pid_ns),
+        time_ns: us.time_ns,
+    }
 }
 
 fn other_id() -> SystemId {

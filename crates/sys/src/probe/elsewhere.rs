@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::{About, InFront, Means, Relative};
 
 pub(super) const fn here() -> Here {
-    Here { machine: None, boot: None, pid_ns: None, time_ns: None }
+    Here { machine: None, boot: None, kernel_boot: false, pid_ns: None, time_ns: None }
 }
 
 pub(super) const fn look(_: Means, _: u32) -> Sighting {

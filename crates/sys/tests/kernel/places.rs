@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use abide_core::identity::{Doubt, Liveness, Lock};
+use abide_core::identity::{Doubt, Identity, Liveness, Lock};
 use abide_sys::probe::Probe;
 use abide_testkit::drill::{MEANS, ask, identify, said};
 use abide_testkit::namespace::{drill, inside, lines, start_drill, start_inside, unshare_as_root};
@@ -127,6 +127,21 @@ fn a_process_of_another_machine_cannot_be_judged() {
     let ask = ask(&identify(agent.pid()));
     assert_eq!(with_each_means(&["--mount"], &[&machine], &ask), ["Unknown(OtherMachine)"; 3]);
     assert_eq!(with_each_means(&["--mount"], &[&machine, &boot], &ask), ["Unknown(OtherMachine)"; 3]);
+}
+
+#[test]
+fn a_boot_id_that_was_put_over_the_kernel_s_own_is_known_and_proves_no_reboot_across_namespaces() {
+    let scratch = ScratchDir::new();
+    let boot = format!("bind {} {BOOT_ID}", scratch.file("boot", OTHER_ID).display());
+    let given = said(&inside(&["--mount"], &[&boot, "identify"]).concat());
+    let own = said(&drill(&["identify"]).concat());
+    assert_eq!((given.kernel_boot, own.kernel_boot), (false, true));
+    assert!(said(&inside(&NEW_PIDS, &["identify"]).concat()).kernel_boot, "a new /proc is the kernel's too");
+    let before = Identity { boot: given.boot, ..own };
+    assert_eq!(with_each_means(&NEW_PIDS, &[], &ask(&before)), ["Dead(Reboot)"; 3]);
+    let in_container = Identity { boot: given.boot, kernel_boot: false, ..own };
+    assert_eq!(with_each_means(&NEW_PIDS, &[], &ask(&in_container)), ["Unknown(OtherPidNamespace)"; 3]);
+    assert_eq!(with_each_means(&NEW_PIDS, &[&boot], &ask(&own)), ["Unknown(OtherPidNamespace)"; 3]);
 }
 
 #[test]
