@@ -7,7 +7,7 @@
 #![no_main]
 
 use abide_core::evidence::fold::Evidence;
-use abide_core::evidence::frame::{Found, Scanner, encode};
+use abide_core::evidence::frame::{Found, SLOT_SIZE, Scanner, encode};
 use abide_core::evidence::{Body, Fact, How};
 use abide_core::identity::{Death, Doubt, Liveness, Qualifier};
 use abide_core::moment::Moment;
@@ -42,9 +42,12 @@ fuzz_target!(|input: &[u8]| {
 
     let mut evidence = Evidence::read(&log);
     check_pieces(&log, &evidence);
-    let slot = (choices & NO_SLOT == 0).then_some(slot);
+    let mut slot = (choices & NO_SLOT == 0).then_some(slot);
+    if let Some(slot) = slot.as_mut().filter(|_| slot_length % 2 == 0) {
+        slot.resize(SLOT_SIZE.max(slot.len()), b'\n');
+    }
     if evidence.wants_slot() {
-        evidence.add_slot(slot.as_deref(), i64::MAX);
+        evidence.add_slot(slot.as_deref(), i64::MAX, log.len() as u64);
     }
     let facts: Vec<Fact> = scan(&log).into_iter().chain(scan(slot.as_deref().unwrap_or_default())).collect();
     check(&facts, &evidence, &derive(&evidence, &seen, now));

@@ -301,12 +301,14 @@ fn damage(session: &Session) -> Option<Check> {
     let record = &session.evidence.record;
     let first = record.damage.first()?;
     let count = record.damage.len() as u64 + record.more_damage;
+    let (id, status) = (&session.id, session.verdict.status.name());
+    if let Some(way_in) = session.way_in() {
+        let detail = format!("session {id} is {status}: {}", first.says());
+        return Some(bad("evidence", &detail, &way_in).about(id));
+    }
     let detail = format!(
-        "session {} is {}: its evidence is damaged in {count} place(s), first at byte {}: {}",
-        session.id,
-        session.verdict.status.name(),
-        first.offset,
-        first.flaw.says(),
+        "session {id} is {status}: its evidence is damaged in {count} place(s), first: {}",
+        first.says()
     );
     let fix = format!("`abide why {}` shows what is still proved", session.id);
     Some(bad("evidence", &detail, &fix).about(&session.id))

@@ -111,7 +111,7 @@ impl Session {
             format!("`abide stop {id}` first, or `abide rm --force {id}`")
         } else if self.verdict.rule == Rule::Removing {
             format!("another removes it; if it stays, `abide rm {id}` removes it to its end")
-        } else if let Some(way_on) = self.way_on() {
+        } else if let Some(way_on) = self.way_on().or_else(|| self.way_in()) {
             way_on
         } else if let Some(kill) = kill {
             format!("{kill}, then `abide rm --force {id}`")
@@ -166,7 +166,8 @@ impl Session {
     pub(crate) fn admits_stop(&self) -> Result<(), Failure> {
         let refused = admit(self.id.as_str(), self.verdict.status, Column::Stoppable);
         let elsewhere = || self.judged_elsewhere();
-        refused.map_err(|failure| match self.way_on().or_else(|| self.kill()).or_else(elsewhere) {
+        let way_on = self.way_on().or_else(|| self.way_in());
+        refused.map_err(|failure| match way_on.or_else(|| self.kill()).or_else(elsewhere) {
             Some(way_out) => failure.hint(way_out),
             None => failure,
         })
@@ -184,6 +185,22 @@ impl Session {
         }
         let program = program_of(&self.evidence).filter(|_| self.seen.program.is_alive())?;
         Some(format!("`kill {}` asks its program to end", program.pid))
+    }
+
+    /// What makes a session readable again whose directory is not to be trusted; none if that is not what it lacks.
+    #[must_use]
+    pub fn way_in(&self) -> Option<String> {
+        let (id, path) = (&self.id, self.untrusted.as_ref()?.display());
+        let flaw = self.evidence.record.damage.first()?.flaw;
+        if let Flaw::Open(_) = flaw {
+            Some(format!("`chmod go-w {path}` makes it yours alone again"))
+        } else if let Flaw::Foreign(uid) = flaw {
+            Some(format!("ask as uid {uid}, or make {path} yours"))
+        } else if flaw == Flaw::Link {
+            Some(format!("`abide rm --force {id}` removes what stands at {path}; what it leads to stays"))
+        } else {
+            None
+        }
     }
 
     /// Somebody lives who will record its end.

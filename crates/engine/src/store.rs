@@ -49,11 +49,14 @@ impl Home {
     /// If what stands there is not to be trusted.
     pub fn open(path: &Path) -> Result<Option<Self>, Failure> {
         let path = &plain(path);
-        let sessions = PrivateDir::open(path).and_then(|home| home.open_below(SESSIONS));
-        match sessions {
-            Ok(sessions) => Ok(Some(Self { path: path.to_owned(), sessions })),
-            Err(Untrusted::NotThere) => Ok(None),
-            Err(untrusted) => Err(refuse(path, &untrusted)),
+        let refused = |below: &str, untrusted| match untrusted {
+            Untrusted::NotThere => Ok(None),
+            untrusted => Err(refuse(path, below, &untrusted)),
+        };
+        match PrivateDir::open(path).map(|home| home.open_below(SESSIONS)) {
+            Ok(Ok(sessions)) => Ok(Some(Self { path: path.to_owned(), sessions })),
+            Ok(Err(untrusted)) => refused(SESSIONS, untrusted),
+            Err(untrusted) => refused("", untrusted),
         }
     }
 
@@ -63,8 +66,9 @@ impl Home {
     /// If it cannot be made or is not to be trusted.
     pub fn ensure(path: &Path) -> Result<Self, Failure> {
         let path = &plain(path);
-        let sessions = PrivateDir::ensure(path).and_then(|home| home.ensure_below(SESSIONS));
-        let sessions = sessions.map_err(|untrusted| refuse(path, &untrusted))?;
+        let home = PrivateDir::ensure(path).map_err(|untrusted| refuse(path, "", &untrusted))?;
+        let sessions = home.ensure_below(SESSIONS);
+        let sessions = sessions.map_err(|untrusted| refuse(path, SESSIONS, &untrusted))?;
         Ok(Self { path: path.to_owned(), sessions })
     }
 
@@ -148,7 +152,7 @@ impl Home {
         made.map_err(|untrusted| {
             // It may have been made and then could not be opened.
             let _ = self.sessions.remove(name);
-            refuse(&self.path, &untrusted)
+            refuse(&self.path, &format!("{SESSIONS}/{name}"), &untrusted)
         })
     }
 
@@ -234,7 +238,7 @@ impl Home {
     /// The directory of names, made if there is none.
     pub(crate) fn names(&self) -> Result<PrivateDir, Failure> {
         let names = self.sessions.open_below("..").and_then(|home| home.ensure_below(NAMES));
-        names.map_err(|untrusted| refuse(&self.path, &untrusted))
+        names.map_err(|untrusted| refuse(&self.path, NAMES, &untrusted))
     }
 
     /// The home that a session's directory is in, if it still has its name there.
@@ -289,26 +293,32 @@ impl Leftover {
     }
 }
 
-fn refuse(path: &Path, untrusted: &Untrusted) -> Failure {
+/// Why a home cannot be used: because of itself, or of the directory `below` it.
+fn refuse(home: &Path, below: &str, untrusted: &Untrusted) -> Failure {
+    let path = if below.is_empty() { home.to_owned() } else { home.join(below) };
     // What is shared by many is not ours to close.
-    let shared = std::fs::symlink_metadata(path).map(|meta| meta.mode() & 0o7777).ok();
+    let shared = std::fs::symlink_metadata(&path).map(|meta| meta.mode() & 0o7777).ok();
     let shared = shared.filter(|mode| mode & STICKY != 0);
-    let path = path.display();
-    let message = format!("home {path} cannot be used: {}", untrusted.says());
+    let (home, path) = (home.display(), path.display());
+    let whose = if below.is_empty() { String::new() } else { format!(" because of {path}") };
+    let refused = |why: &str| format!("home {home} cannot be used{whose}: {why}");
+    let message = refused(&untrusted.says());
     match untrusted {
         Untrusted::Foreign(_) => Failure::new(Code::Permission, message)
             .hint("ask as its owner, or choose another home with --home"),
         Untrusted::Open(_) => match shared {
             Some(mode) => {
                 let why = format!("it is shared, and others may write to it (mode {mode:o})");
-                Failure::new(Code::UnsafeHome, format!("home {path} cannot be used: {why}"))
-                    .hint("choose another directory with --home")
+                Failure::new(Code::UnsafeHome, refused(&why)).hint("choose another directory with --home")
             }
             None => Failure::new(Code::UnsafeHome, message).hint(format!("chmod go-w {path}")),
         },
-        Untrusted::NotThere | Untrusted::NotADirectory => {
+        Untrusted::NotThere | Untrusted::NotADirectory if below.is_empty() => {
             Failure::new(Code::UnsafeHome, message).hint("choose a real directory with --home or ABIDE_HOME")
         }
-        Untrusted::Io(error) => Failure::io("use home", &path, error),
+        Untrusted::NotThere | Untrusted::NotADirectory => Failure::new(Code::UnsafeHome, message)
+            .hint(format!("put a real directory at {path}, or choose another home with --home")),
+        Untrusted::Io(error) if below.is_empty() => Failure::io("use home", &path, error),
+        Untrusted::Io(error) => Failure::io("use", &path, error),
     }
 }

@@ -43,6 +43,8 @@ pub struct Session {
     pub asked: Now,
     /// Its removal began, and whoever began it is not at it any more.
     pub half_removed: bool,
+    /// Its directory, if that was not opened because it is not to be trusted.
+    pub untrusted: Option<PathBuf>,
 }
 
 /// What the kernel shows of processes here.
@@ -203,7 +205,7 @@ impl Truth {
     /// What is true of a session now.
     #[must_use]
     pub fn of(&self, home: &Home, id: &SessionId) -> Session {
-        self.told(id, home.session(id))
+        self.told(home, id, home.session(id))
     }
 
     /// Asks about many sessions, on as many cores as there are once it pays, and keeps of each what is wanted.
@@ -245,7 +247,7 @@ impl Truth {
         match home.session(id) {
             Err(Untrusted::NotThere) => None,
             dir => {
-                let session = self.told(id, dir);
+                let session = self.told(home, id, dir);
                 // What was removed while it was read looks damaged, and is gone.
                 let whole = !session.evidence.is_damaged();
                 (whole || home.has(id)).then_some(session)
@@ -257,10 +259,11 @@ impl Truth {
     pub(crate) fn of_held(&self, id: &SessionId, mut evidence: Evidence, file: Option<&File>) -> Session {
         let (seen, asked) = (self.look(&mut evidence, file), self.now());
         let verdict = derive(&evidence, &seen, asked);
-        Session { id: id.clone(), verdict, evidence, seen, asked, half_removed: false }
+        Session { id: id.clone(), verdict, evidence, seen, asked, half_removed: false, untrusted: None }
     }
 
-    fn told(&self, id: &SessionId, dir: Result<SessionDir, Untrusted>) -> Session {
+    fn told(&self, home: &Home, id: &SessionId, dir: Result<SessionDir, Untrusted>) -> Session {
+        let untrusted = dir.is_err().then(|| home.session_path(id.as_str()));
         let (evidence, seen, half_removed) = match dir {
             Ok(dir) => {
                 let mut reading = dir.read();
@@ -278,7 +281,7 @@ impl Truth {
         };
         let asked = self.now();
         let verdict = derive(&evidence, &seen, asked);
-        Session { id: id.clone(), verdict, evidence, seen, asked, half_removed }
+        Session { id: id.clone(), verdict, evidence, seen, asked, half_removed, untrusted }
     }
 
     /// Whoever seals a session takes the word that its program left. Until then that word counts all the same, or
@@ -306,7 +309,7 @@ impl Truth {
         let seen = hindsight(&past, &present.evidence, &present.seen);
         let asked = Now::past(wall);
         let verdict = derive(&past, &seen, asked);
-        Session { id: id.clone(), verdict, evidence: past, seen, asked, half_removed: false }
+        Session { id: id.clone(), verdict, evidence: past, seen, asked, half_removed: false, untrusted: None }
     }
 
     /// Reads and looks until what was read is at least as new as any death that was seen.
@@ -443,7 +446,9 @@ fn is_half_removed(evidence: &Evidence, file: Option<&File>) -> bool {
 
 fn unopened(untrusted: &Untrusted) -> Damage {
     let flaw = match untrusted {
-        Untrusted::NotADirectory | Untrusted::Foreign(_) | Untrusted::Open(_) => Flaw::Untrusted,
+        Untrusted::NotADirectory => Flaw::Link,
+        Untrusted::Foreign(uid) => Flaw::Foreign(*uid),
+        Untrusted::Open(mode) => Flaw::Open(*mode),
         Untrusted::NotThere => Flaw::Gone,
         Untrusted::Io(error) => Flaw::Unreadable(error.raw_os_error().unwrap_or(0)),
     };

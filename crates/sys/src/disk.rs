@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use abide_core::evidence::frame::SLOT_SIZE;
 use abide_core::identity::FileId;
 use rustix::fs::{
     Access, AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, fallocate, fstat, mkdirat, openat,
@@ -382,7 +383,7 @@ impl AsFd for PrivateDir {
 pub struct Slot(File);
 
 impl Slot {
-    pub const SIZE: usize = 4096;
+    pub const SIZE: usize = SLOT_SIZE;
 
     /// Writes into the slot.
     ///

@@ -19,8 +19,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(
     after_help = concat!("If one of several may not be removed, none is. Warns of processes of a session that live on: \
-    once it is removed, nobody knows them any more. With --force, warns too where it cannot be told whether the program of a \
-    damaged record lives; where that can be told from another place (its pid namespace, as root), the session is kept.", signals_end_this!("a removal that was begun is ended by `abide rm`."))
+    once it is removed, nobody knows them any more. With --force, warns too where it cannot be told whether the program lives: \
+    its record is damaged, or it is of another machine or namespace. Where root could tell, the session is kept.", signals_end_this!("a removal that was begun is ended by `abide rm`."))
 )]
 pub(crate) struct Args {
     /// Stop it first if it runs; remove it even if its record is damaged

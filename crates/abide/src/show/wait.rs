@@ -173,6 +173,9 @@ fn hint(session: &Session, alive: bool, again: &str) -> String {
     if session.is_gone() {
         return "its directory is gone, and nothing more will be told of it; `abide ls -a` lists what there is".to_owned();
     }
+    if let Some(way_in) = session.way_in() {
+        return format!("{way_in}; until then waiting changes nothing");
+    }
     if session.is_beyond_telling() || session.verdict.codes.unclear {
         return format!("`abide why {}` shows what is damaged; waiting longer changes nothing", session.id);
     }

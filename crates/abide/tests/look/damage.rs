@@ -142,6 +142,31 @@ fn a_record_without_slot_and_end_is_not_taken_for_lost() {
     assert!(proof(&session).contains("the outcome file is missing"), "{session}");
 }
 
+#[test]
+fn a_slot_that_was_cut_is_named_also_if_only_newlines_are_left_of_it() {
+    let stage = Stage::new();
+    let scene = stage.over("cutslot0");
+    set(&scene.dir().join("outcome"), b"\n");
+    let session = stage.inspect(scene.id());
+    assert_eq!(session["status"], "unknown", "it may have held an end: {session}");
+    assert!(proof(&session).contains("the outcome file is damaged at byte 1"), "{session}");
+}
+
+#[test]
+fn what_the_slot_shows_to_be_missing_has_a_place_in_the_log() {
+    let stage = Stage::new();
+    let scene = stage.over("cutlog00").declared("failure", 3);
+    let end = line_of(&scene.bytes(), "declared");
+    let end = scene.bytes()[..end].iter().rposition(|&byte| byte == b'\n').expect("a line starts");
+    let scene = scene.ended_in_slot(How::Exited { code: 0 });
+    let whole = scene.bytes();
+    set(&scene.evidence(), &whole[..end]);
+    let session = stage.inspect(scene.id());
+    assert_eq!((&session["status"], &session["wait_code"]), (&"exited".into(), &3.into()), "{session}");
+    let says = format!("facts are missing before this place at byte {end}\n");
+    assert!(proof(&session).contains(&says), "{session}");
+}
+
 fn set(path: &Path, bytes: &[u8]) {
     let file = OpenOptions::new().write(true).truncate(true).open(path);
     file.and_then(|mut file| file.write_all(bytes)).expect("the evidence can be changed");

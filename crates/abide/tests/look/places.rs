@@ -126,12 +126,82 @@ fn a_session_directory_that_is_not_ours_alone_is_unknown_and_the_others_are_told
     mode(open.dir(), 0o777);
     symlink(sound.dir(), stage.path().join("sessions/linked00")).unwrap();
     assert_eq!(stage.listed().len(), 3);
-    for id in ["linked00", "open0000"] {
+    for (id, says) in [
+        ("linked00", "the session's directory is a link or not a directory"),
+        ("open0000", "others may write to the session's directory (mode 777)"),
+    ] {
         let session = stage.inspect(id);
         assert_eq!(session["status"], "unknown", "{session}");
-        assert!(proof(&session).contains("the directory is a link, or not ours alone"), "{session}");
+        assert!(proof(&session).contains(says), "{session}");
     }
     assert_eq!(stage.inspect("sound000")["exit_code"], 3);
+}
+
+#[test]
+fn a_session_directory_that_others_may_write_to_is_refused_with_the_chmod_that_helps() {
+    let stage = Stage::new();
+    let open = stage.over("open0000").ended(How::Exited { code: 3 });
+    mode(open.dir(), 0o770);
+    let chmod = format!("`chmod go-w {}`", open.dir().display());
+    for act in [&["wait"][..], &["rm"], &["rm", "--force"], &["stop"], &["doctor"]] {
+        let ids = if act == ["doctor"] { &[][..] } else { &["open0000"] };
+        let ran = stage.abide.run(&[act, ids].concat());
+        let said = ran.stdout.clone() + &ran.stderr;
+        assert!(ran.code() != Some(0) && said.contains(&chmod), "{act:?}: {ran:?}");
+    }
+    let waited = stage.abide.run(&["wait", "--json", "open0000"]);
+    let hint = waited.json()["data"]["hint"].to_string();
+    assert!(waited.code() == Some(125) && hint.contains("until then waiting changes nothing"), "{waited:?}");
+    mode(open.dir(), 0o700);
+    assert_eq!(stage.abide.run(&["wait", "open0000"]).code(), Some(3), "the way out leads there");
+}
+
+#[test]
+fn what_is_refused_is_named_also_where_it_lies_below_the_home() {
+    let stage = Stage::new();
+    let _scene = stage.over("exited00").ended(How::Exited { code: 0 });
+    let home = stage.path();
+    fs::create_dir(home.join("names")).unwrap();
+    let named = ["run", "--wait", "--name", "nightly", "--", "true"];
+    for (below, asked) in [("sessions", &["ls", "-a"][..]), ("names", &named)] {
+        let at = home.join(below);
+        mode(&at, 0o770);
+        let ran = stage.abide.run(asked);
+        let expected = format!(
+            "abide: home {} cannot be used because of {1}: others may write to it (mode 770)\nhint: chmod go-w {1}\n",
+            home.display(),
+            at.display()
+        );
+        assert!(ran.code() != Some(0) && ran.stderr == expected, "{ran:?}");
+        mode(&at, 0o700);
+        assert_eq!(stage.abide.run(asked).code(), Some(0), "the way out leads there");
+        let aside = stage.home.around().join(below);
+        fs::rename(&at, &aside).unwrap();
+        symlink(&aside, &at).unwrap();
+        let linked = stage.abide.run(asked);
+        let says = format!("because of {}: it is a link or not a directory", at.display());
+        assert!(linked.code() != Some(0) && linked.stderr.contains(&says), "{linked:?}");
+        assert!(linked.stderr.contains(&format!("put a real directory at {}", at.display())), "{linked:?}");
+        fs::remove_file(&at).unwrap();
+        fs::rename(&aside, &at).unwrap();
+    }
+}
+
+#[test]
+fn a_link_with_the_name_of_a_leftover_is_told_and_removed_and_what_it_leads_to_stays() {
+    let stage = Stage::new();
+    let _scene = stage.over("exited00").ended(How::Exited { code: 0 });
+    let target = stage.home.around().join("target");
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join("kept"), "kept").unwrap();
+    let links = [".gone-abcdefgh", ".new-abcdefgh"].map(|name| stage.path().join("sessions").join(name));
+    links.iter().for_each(|link| symlink(&target, link).unwrap());
+    let told = stage.text(&["doctor"]);
+    assert_eq!(told.matches("it is a link or a file, and abide makes none there").count(), 2, "{told}");
+    assert!(links.iter().all(|link| link.is_symlink()), "looking changes nothing");
+    let fixed = stage.text(&["doctor", "--fix"]);
+    assert!(fixed.contains(".gone-abcdefgh removed") && fixed.contains(".new-abcdefgh removed"), "{fixed}");
+    assert!(!links.iter().any(|link| link.is_symlink()) && target.join("kept").is_file());
 }
 
 /// Root can become anyone; who is not root cannot be another user, and then there is nothing to ask.

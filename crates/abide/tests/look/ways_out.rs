@@ -73,7 +73,8 @@ fn a_link_in_the_place_of_a_session_is_removed_and_what_it_leads_to_stays() {
     let link = stage.path().join("sessions/linked00");
     symlink(kept.dir(), &link).expect("there is room");
     let refused = stage.abide.run(&["rm", "linked00"]);
-    assert!(refused.stderr.contains("may be alive; `abide rm --force linked00` removes"), "{refused:?}");
+    let way_out = format!("`abide rm --force linked00` removes what stands at {}", link.display());
+    assert!(refused.stderr.contains(&way_out), "{refused:?}");
     assert_eq!(stage.abide.run(&["rm", "--force", "linked00"]).stdout, "linked00\n");
     assert!(!link.is_symlink() && kept.evidence().exists());
     assert_eq!(stage.inspect("original")["status"], "exited");

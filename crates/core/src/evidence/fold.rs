@@ -1,6 +1,6 @@
 //! What a verdict needs of the facts, folded in bounded memory. Decides nothing.
 
-use super::frame::{Damage, Flaw, Found, Scanner};
+use super::frame::{Damage, Flaw, Found, SLOT_SIZE, Scanner};
 use super::{
     Adopted, Attention, Body, Checkpointed, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How,
     ImageChanged, Launched, Sealed, Started, StopAsked, Summary, TurnOpened, Wants, Watched, Witness, Word,
@@ -151,13 +151,15 @@ impl Evidence {
         !self.is_closed() || self.work.word_is_unclear
     }
 
-    /// Takes what the outcome's slot held at an instant of wall time. Only where it is wanted.
-    pub fn add_slot(&mut self, bytes: Option<&[u8]>, until: i64) {
+    /// Takes what the outcome's slot held at an instant of wall time. Only where it is wanted. `end` is where the log ends:
+    /// what the slot shows to be missing was there.
+    pub fn add_slot(&mut self, bytes: Option<&[u8]>, until: i64, end: u64) {
         let Some(bytes) = bytes else {
             return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::NoSlot });
         };
-        if bytes.is_empty() {
-            return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::BadSlot });
+        if bytes.len() != SLOT_SIZE {
+            // Newlines alone would look like a slot that nobody has filled.
+            self.damaged(Damage { offset: bytes.len() as u64, length: 0, flaw: Flaw::BadSlot });
         }
         let in_log = self.is_closed();
         let mut left = None;
@@ -170,7 +172,7 @@ impl Evidence {
                     true => self.hear_again(*fact),
                     false => {
                         // Its number tells whether the log has lost what came before it.
-                        self.check_sequence(0, &fact);
+                        self.check_sequence(end, &fact);
                         self.fold(*fact);
                     }
                 }

@@ -15,6 +15,9 @@ use crate::moment::Moment;
 /// A longer line is damage: no fact needs it, and a reader must not be made to hold it.
 pub const LONGEST_LINE: usize = 256 * 1024;
 
+/// The outcome's slot is as long as this from its first moment on.
+pub const SLOT_SIZE: usize = 4096;
+
 const CHECKSUM_LENGTH: usize = 8;
 
 /// One line as it is written, in this order: what a fact is called stands before its body.
@@ -131,6 +134,7 @@ impl Damage {
     pub fn says(&self) -> String {
         match (self.offset, self.length) {
             (0, 0) => self.flaw.says(),
+            (offset, 0) => format!("{} at byte {offset}", self.flaw.says()),
             (offset, length) => format!("{} at byte {offset}, {length} bytes", self.flaw.says()),
         }
     }
@@ -163,8 +167,12 @@ pub enum Flaw {
     BadSlot,
     /// This is a copy of a session's record; what became of the original is not in it.
     Copied,
-    /// The file or its directory is a link, or not ours alone.
-    Untrusted,
+    /// The session's directory is a link, or no directory.
+    Link,
+    /// It belongs to this uid.
+    Foreign(u32),
+    /// Others may write to it, with this mode.
+    Open(u32),
     /// What stands in its place is no regular file.
     NotAFile,
     /// The system refused to read it, with this errno.
@@ -201,7 +209,9 @@ impl Flaw {
             Self::NoSlot => "the outcome file is missing".to_owned(),
             Self::BadSlot => "the outcome file is damaged".to_owned(),
             Self::Copied => "this is a copy of the record, made while the session was not over".to_owned(),
-            Self::Untrusted => "the directory is a link, or not ours alone".to_owned(),
+            Self::Link => "the session's directory is a link or not a directory".to_owned(),
+            Self::Foreign(uid) => format!("the session's directory belongs to uid {uid}"),
+            Self::Open(mode) => format!("others may write to the session's directory (mode {mode:03o})"),
             Self::NotAFile => "what stands in its place is no regular file".to_owned(),
             Self::Unreadable(errno) => format!("it cannot be read (errno {errno})"),
         }

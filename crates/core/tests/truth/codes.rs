@@ -8,7 +8,7 @@ use abide_core::verdict::{Codes, because, derive};
 use crate::bodies::{declared, exec_failed, noted, sealed};
 use crate::common::{
     ALIVE, DAMAGE, DEAD, Story, UNKNOWN, UNNAMED, all_dead, ended, ended_with, guarded, judge_story, now,
-    running, seen,
+    padded, running, seen,
 };
 
 const ENOENT: i32 = 2;
@@ -160,11 +160,11 @@ fn the_slot_tells_the_word_that_a_damaged_log_has_lost() {
     let lost = frames[..4].concat().len() + 20;
     log[lost] ^= 1;
     let slots = [(frames[4..].concat(), Some(3), false), (frames[5].clone(), Some(125), true)];
-    for (mut slot, wait, unclear) in slots {
-        slot.resize(4096, b'\n');
+    for (slot, wait, unclear) in slots {
+        let slot = padded(slot);
         let mut evidence = Evidence::read(&log);
         assert!(evidence.is_closed() && evidence.wants_slot());
-        evidence.add_slot(Some(&slot), i64::MAX);
+        evidence.add_slot(Some(&slot), i64::MAX, log.len() as u64);
         let verdict = derive(&evidence, &all_dead(), now());
         assert_eq!((verdict.codes.wait, verdict.codes.unclear), (wait, unclear), "{verdict:#?}");
         let proof = because(verdict.rule, &evidence, &all_dead(), now());

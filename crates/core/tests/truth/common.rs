@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use abide_core::evidence::fold::Evidence;
-use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
+use abide_core::evidence::frame::{Damage, Flaw, Found, SLOT_SIZE, Scanner, encode};
 use abide_core::evidence::{
     Body, Declared, Ended, Fact, Guarded, Hosted, How, Launched, Observer, Outcome, Role, Started, StopAsked,
     Terms, Witness, Word,
@@ -27,6 +27,9 @@ pub(crate) const UNKNOWN: Liveness = Liveness::Unknown(Doubt::OtherPidNamespace)
 pub(crate) const UNNAMED: Liveness = Liveness::Unknown(Doubt::NoIdentity);
 
 pub(crate) const DAMAGE: Damage = Damage { offset: 7, length: 3, flaw: Flaw::Checksum };
+
+/// Where a log ends, where that matters to nobody.
+pub(crate) const END: u64 = 100_000;
 
 /// Between two facts of a told session.
 pub(crate) const STEP_MS: u64 = 1_000;
@@ -121,6 +124,13 @@ pub(crate) fn ended_with(how: How, word: Option<&Body>) -> Body {
     });
     let Body::Ended(ended) = ended(how) else { unreachable!("it is an end") };
     Body::Ended(Box::new(Ended { word: Some(Word { declared }), ..*ended }))
+}
+
+/// What a slot holds that was filled with these frames.
+pub(crate) fn padded(mut frames: Vec<u8>) -> Vec<u8> {
+    assert!(frames.len() < SLOT_SIZE);
+    frames.resize(SLOT_SIZE, b'\n');
+    frames
 }
 
 /// A session being told: numbers the facts of each witness and lets the clock run.

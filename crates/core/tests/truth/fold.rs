@@ -1,12 +1,14 @@
 //! Facts folded into evidence: gaps, the slot, and what endless nonsense may cost.
 
 use abide_core::evidence::fold::Evidence;
-use abide_core::evidence::frame::{Damage, Flaw, Found, LONGEST_LINE, encode};
+use abide_core::evidence::frame::{Damage, Flaw, Found, LONGEST_LINE, SLOT_SIZE, encode};
 use abide_core::evidence::{Body, Fact, How, Role};
+use abide_core::verdict::{Rule, derive};
 
 use crate::bodies::{declared, exec_failed, noted, turn_closed, turn_opened};
 use crate::common::{
-    CLIENT, GUARD, Story, ended, fold, guarded, launched, moment, running, started, stop_asked, witness,
+    CLIENT, END, GUARD, Story, all_dead, ended, fold, guarded, launched, moment, now, padded, running,
+    started, stop_asked, witness,
 };
 
 const TEN_MIB: usize = 10 * 1024 * 1024;
@@ -101,34 +103,33 @@ fn any_order_of_witnesses_is_whole_if_each_kept_its_own_order() {
 #[test]
 fn a_slot_of_newlines_is_empty_and_a_missing_one_is_damage() {
     let mut evidence = running().evidence();
-    evidence.add_slot(Some(&[b'\n'; 4096]), i64::MAX);
+    evidence.add_slot(Some(&[b'\n'; 4096]), i64::MAX, END);
     assert_eq!(evidence, running().evidence());
-    evidence.add_slot(None, i64::MAX);
+    evidence.add_slot(None, i64::MAX, END);
     assert_eq!(evidence.record.damage, [Damage { offset: 0, length: 0, flaw: Flaw::NoSlot }]);
 }
 
 #[test]
 fn a_slot_gives_the_end_that_the_log_lacks_and_never_another() {
     let three = running().guard(ended(How::Exited { code: 3 }));
-    let mut slot = encode(three.facts.last().unwrap()).unwrap();
-    slot.resize(4096, b'\n');
+    let slot = padded(encode(three.facts.last().unwrap()).unwrap());
     let mut cut_off = running().evidence();
-    cut_off.add_slot(Some(&slot), i64::MAX);
+    cut_off.add_slot(Some(&slot), i64::MAX, END);
     assert_eq!(cut_off.closing.ended.unwrap().body.outcome.how, How::Exited { code: 3 });
     assert!(cut_off.record.damage.is_empty());
 
     let mut other = running().guard(ended(How::Exited { code: 4 })).evidence();
-    other.add_slot(Some(&slot), i64::MAX);
+    other.add_slot(Some(&slot), i64::MAX, END);
     assert_eq!(other.closing.ended.unwrap().body.outcome.how, How::Exited { code: 4 });
 }
 
 #[test]
 fn a_slot_that_was_filled_after_an_instant_says_nothing_of_it() {
     let fact = running().guard(ended(How::Exited { code: 3 })).facts.pop().unwrap();
-    let slot = encode(&fact).unwrap();
+    let slot = padded(encode(&fact).unwrap());
     for (until, filled) in [(fact.at.wall - 1, false), (fact.at.wall, true), (i64::MAX, true)] {
         let mut evidence = running().evidence();
-        evidence.add_slot(Some(&slot), until);
+        evidence.add_slot(Some(&slot), until, END);
         assert_eq!(evidence.closing.ended.is_some(), filled, "until {until}");
     }
 }
@@ -137,20 +138,20 @@ fn a_slot_that_was_filled_after_an_instant_says_nothing_of_it() {
 fn a_slot_holds_the_last_word_and_nothing_else_counts_in_it() {
     let failed = running().guard(exec_failed(2)).facts.pop().unwrap();
     let mut evidence = Evidence::default();
-    evidence.add_slot(Some(&encode(&failed).unwrap()), i64::MAX);
+    evidence.add_slot(Some(&padded(encode(&failed).unwrap())), i64::MAX, END);
     assert!(evidence.closing.exec_failed.is_some());
 
     let mut last_word = running().guard(declared(0)).guard(ended(How::Exited { code: 3 })).facts;
     let ended = last_word.pop().unwrap();
     let declared = last_word.pop().unwrap();
-    let slot = [encode(&declared).unwrap(), encode(&ended).unwrap()].concat();
+    let slot = padded([encode(&declared).unwrap(), encode(&ended).unwrap()].concat());
     let mut evidence = running().evidence();
-    evidence.add_slot(Some(&slot), i64::MAX);
+    evidence.add_slot(Some(&slot), i64::MAX, END);
     assert!(evidence.closing.ended.is_some() && evidence.work.declared.is_some() && !evidence.is_damaged());
 
     for fact in running().guard(Body::Removed(noted())).facts {
         let mut evidence = Evidence::default();
-        evidence.add_slot(Some(&encode(&fact).unwrap()), i64::MAX);
+        evidence.add_slot(Some(&padded(encode(&fact).unwrap())), i64::MAX, END);
         assert_eq!(evidence, Evidence::default(), "{}", fact.body.name());
     }
 }
@@ -158,10 +159,23 @@ fn a_slot_holds_the_last_word_and_nothing_else_counts_in_it() {
 #[test]
 fn a_slot_that_knows_of_more_facts_than_the_log_shows_that_the_log_was_cut() {
     let whole = running().guard(declared(0)).guard(ended(How::Exited { code: 3 }));
-    let slot = encode(whole.facts.last().unwrap()).unwrap();
+    let slot = padded(encode(whole.facts.last().unwrap()).unwrap());
     let mut evidence = running().evidence();
-    evidence.add_slot(Some(&slot), i64::MAX);
-    assert!(evidence.closing.ended.is_some() && evidence.is_damaged(), "{:?}", evidence.record.damage);
+    evidence.add_slot(Some(&slot), i64::MAX, END);
+    let gap = Damage { offset: END, length: 0, flaw: Flaw::Gap };
+    assert_eq!((evidence.closing.ended.is_some(), &evidence.record.damage[..]), (true, &[gap][..]));
+    assert_eq!(gap.says(), format!("facts are missing before this place at byte {END}"));
+}
+
+#[test]
+fn a_slot_that_is_not_as_long_as_it_was_made_is_damage_also_if_nothing_is_left_in_it() {
+    for length in [0, 1, 512, SLOT_SIZE - 1] {
+        let mut evidence = running().evidence();
+        evidence.add_slot(Some(&vec![b'\n'; length]), i64::MAX, END);
+        let cut = Damage { offset: length as u64, length: 0, flaw: Flaw::BadSlot };
+        assert_eq!(evidence.record.damage, [cut]);
+        assert_eq!(derive(&evidence, &all_dead(), now()).rule, Rule::Damaged, "it may have held an end");
+    }
 }
 
 #[test]

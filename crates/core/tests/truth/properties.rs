@@ -1,7 +1,7 @@
 //! Properties of any facts, in any order, cut anywhere: no panic, a legal verdict, and no code that no fact holds.
 
 use abide_core::evidence::fold::Evidence;
-use abide_core::evidence::frame::{Found, encode};
+use abide_core::evidence::frame::{Found, SLOT_SIZE, encode};
 use abide_core::evidence::{Body, Closing, Fact, How, Role, Wants};
 use abide_core::identity::{Death, Doubt, Liveness, Qualifier};
 use abide_core::moment::Moment;
@@ -39,8 +39,11 @@ proptest! {
         let log = cut_off(&facts, cuts[0]);
         let mut evidence = Evidence::read(&log);
         if evidence.wants_slot() {
-            let slot_bytes = slot.as_ref().map(|facts| cut_off(facts, cuts[1]));
-            evidence.add_slot(slot_bytes.as_deref(), i64::MAX);
+            let mut slot_bytes = slot.as_ref().map(|facts| cut_off(facts, cuts[1]));
+            if let Some(bytes) = slot_bytes.as_mut().filter(|_| cuts[1].is_none()) {
+                bytes.resize(SLOT_SIZE, b'\n');
+            }
+            evidence.add_slot(slot_bytes.as_deref(), i64::MAX, log.len() as u64);
         }
         let all: Vec<Fact> = facts.iter().chain(slot.iter().flatten()).cloned().collect();
         let verdict = derive(&evidence, &seen, now);
@@ -56,7 +59,7 @@ proptest! {
         now in any_now(),
     ) {
         let mut evidence = Evidence::read(&bytes);
-        evidence.add_slot(slot.as_deref(), i64::MAX);
+        evidence.add_slot(slot.as_deref(), i64::MAX, bytes.len() as u64);
         check_legal(&[], &evidence, &derive(&evidence, &seen, now))?;
     }
 

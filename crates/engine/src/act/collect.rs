@@ -50,7 +50,14 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
         // Nobody's record stands behind a link: it goes itself, and what it leads to stays.
         Err(Untrusted::NotADirectory) => return home.erase(id).map_err(failed),
         Err(Untrusted::NotThere) => return Err(find::nothing(id.as_str())),
-        dir => dir.map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?,
+        Err(untrusted) => {
+            let failure = failed(std::io::Error::other(untrusted.says()));
+            return Err(match session.way_in() {
+                Some(way_in) => failure.hint(way_in),
+                None => failure,
+            });
+        }
+        Ok(dir) => dir,
     };
     // Should the removal be broken off, it is known all the same how the session ended.
     let session = &seal::first(truth, home, session);

@@ -3,6 +3,7 @@
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
 use abide_core::identity::Lock;
+use abide_sys::disk::Untrusted;
 use abide_sys::lock::{self, Holder};
 
 use crate::act::collect::Collected;
@@ -24,8 +25,10 @@ pub enum Owner {
 /// Looks at everything that is left behind.
 pub(crate) fn list(truth: &Truth, home: &Home) -> Result<Vec<(Leftover, Owner)>, Failure> {
     let judged = |leftover: Leftover| {
-        let dir = home.leftover(&leftover).ok()?;
-        let owner = judge(truth, &leftover, &dir);
+        let owner = match home.leftover(&leftover) {
+            Ok(dir) => judge(truth, &leftover, &dir),
+            Err(untrusted) => judge_untrusted(&untrusted)?,
+        };
         Some((leftover, owner))
     };
     Ok(home.leftovers()?.into_iter().filter_map(judged).collect())
@@ -38,19 +41,32 @@ pub(crate) fn clear(truth: &Truth, home: &Home, dry: bool) -> Result<Vec<Collect
         place::clear_abandoned();
     }
     for leftover in home.leftovers()? {
-        let Ok(dir) = home.leftover(&leftover) else {
-            continue;
-        };
+        let dir = home.leftover(&leftover);
         // Held from the judgement to the removal: nobody can begin to use it in between.
-        let Owner::Nobody(_) = judge(truth, &leftover, &dir) else {
+        let owner = match &dir {
+            Ok(dir) => Some(judge(truth, &leftover, dir)),
+            Err(untrusted) => judge_untrusted(untrusted),
+        };
+        let Some(Owner::Nobody(_)) = owner else {
             continue;
         };
-        let (name, bytes) = (leftover.name(), dir.bytes());
+        let (name, bytes) = (leftover.name(), dir.as_ref().map_or(0, SessionDir::bytes));
         let done = if dry { Ok(()) } else { home.clear(&leftover) };
         let failure = done.err().map(|e| Failure::io("remove", &name, &e));
         cleared.push(Collected { id: name, bytes, failure });
     }
     Ok(cleared)
+}
+
+/// What was not opened; none if it is gone meanwhile. A link goes itself, and what it leads to stays.
+const fn judge_untrusted(untrusted: &Untrusted) -> Option<Owner> {
+    match untrusted {
+        Untrusted::NotThere => None,
+        Untrusted::NotADirectory => Some(Owner::Nobody("it is a link or a file, and abide makes none there")),
+        Untrusted::Foreign(_) => Some(Owner::Unclear("it belongs to another user")),
+        Untrusted::Open(_) => Some(Owner::Unclear("others may write to it")),
+        Untrusted::Io(_) => Some(Owner::Unclear("it cannot be opened")),
+    }
 }
 
 fn judge(truth: &Truth, leftover: &Leftover, dir: &SessionDir) -> Owner {

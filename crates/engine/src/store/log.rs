@@ -61,12 +61,12 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The evidence as read so far, the slot included where the log holds no end.
+    /// The evidence as read so far, the slot included where the log lacks something of the end.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         let mut evidence = self.log.clone();
         self.scanner.clone().finish(&mut |offset, found| evidence.add(offset, found));
-        complete(&mut evidence, self.dir, i64::MAX);
+        complete(&mut evidence, self.dir, i64::MAX, self.read);
         evidence
     }
 
@@ -99,15 +99,16 @@ impl<'a> Reading<'a> {
 /// the file decides, for the clock may have been set back between two facts.
 pub(super) fn past(dir: &SessionDir, file: std::io::Result<File>, wall: i64) -> Evidence {
     let mut evidence = Evidence::default();
-    if let Err(error) = file.and_then(|mut file| read_past(&mut file, wall, &mut evidence)) {
+    let read = file.and_then(|mut file| read_past(&mut file, wall, &mut evidence)).unwrap_or_else(|error| {
         evidence.damaged(unreadable(&error));
-    }
-    complete(&mut evidence, dir, wall);
+        0
+    });
+    complete(&mut evidence, dir, wall, read);
     evidence
 }
 
-/// Read twice, in bounded memory: where the past ends, and then up to there.
-fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Result<()> {
+/// Read twice, in bounded memory: where the past ends, and then up to there. Gives how long the log is.
+fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Result<u64> {
     let (mut last, mut next) = (None, None);
     let read = scan(file, &mut |offset, found| match found {
         Found::Fact(fact) if fact.at.wall <= wall => (last, next) = (Some(offset), None),
@@ -115,7 +116,7 @@ fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Re
         Found::Damage(_) => {}
     })?;
     let Some(last) = last else {
-        return Ok(());
+        return Ok(read);
     };
     scan(file, &mut |offset, found| {
         // Damage that no later fact stands before may have held one of the past.
@@ -127,7 +128,7 @@ fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Re
     if read >= LONGEST && next.is_none() {
         evidence.damaged(Damage { offset: read, length: 0, flaw: Flaw::Endless });
     }
-    Ok(())
+    Ok(read)
 }
 
 /// What a log says that was opened before and may have no name any more.
@@ -150,8 +151,8 @@ pub(super) fn scan(file: &mut File, take: &mut impl FnMut(u64, Found)) -> std::i
     Ok(read)
 }
 
-/// What the file as a whole says, and the slot where the log holds no end.
-fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64) {
+/// What the file as a whole says, and the slot where the log lacks something of the end.
+fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64, end: u64) {
     if evidence.record.facts == 0 && !evidence.is_damaged() {
         evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Empty });
     }
@@ -159,14 +160,14 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64) {
     let begun = evidence.beginning.launched.is_some() || evidence.beginning.adopted.is_some();
     let guarded = evidence.helpers.guarded.is_some();
     if guarded && !begun {
-        evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Gap });
+        evidence.damaged(Damage { offset: end, length: 0, flaw: Flaw::Gap });
     }
     let watched = evidence.helpers.watched.is_some();
     let has_slot = guarded || watched || evidence.beginning.launched.is_some();
     if has_slot && evidence.wants_slot() {
         match dir.slot() {
-            Ok(bytes) => evidence.add_slot(Some(&bytes), until),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => evidence.add_slot(None, until),
+            Ok(bytes) => evidence.add_slot(Some(&bytes), until, end),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => evidence.add_slot(None, until, end),
             Err(error) => evidence.damaged(unreadable(&error)),
         }
     }
