@@ -11,8 +11,8 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_sys::disk::{self, PrivateDir, Untrusted};
 
-pub(crate) use log::read_evidence;
 pub use log::{Reading, Writer};
+pub(crate) use log::{read_evidence, unopened};
 pub use session::SessionDir;
 
 const SESSIONS: &str = "sessions";
@@ -49,14 +49,14 @@ impl Home {
     /// If what stands there is not to be trusted.
     pub fn open(path: &Path) -> Result<Option<Self>, Failure> {
         let path = &plain(path);
-        let refused = |below: &str, untrusted| match untrusted {
-            Untrusted::NotThere => Ok(None),
-            untrusted => Err(refuse(path, below, &untrusted)),
+        let (below, opened) = match PrivateDir::open(path) {
+            Ok(home) => (SESSIONS, home.open_below(SESSIONS)),
+            untrusted => ("", untrusted),
         };
-        match PrivateDir::open(path).map(|home| home.open_below(SESSIONS)) {
-            Ok(Ok(sessions)) => Ok(Some(Self { path: path.to_owned(), sessions })),
-            Ok(Err(untrusted)) => refused(SESSIONS, untrusted),
-            Err(untrusted) => refused("", untrusted),
+        match opened {
+            Ok(sessions) => Ok(Some(Self { path: path.to_owned(), sessions })),
+            Err(Untrusted::NotThere) => Ok(None),
+            Err(untrusted) => Err(refuse(path, below, &untrusted)),
         }
     }
 

@@ -22,7 +22,7 @@ use abide_sys::probe::{About, InFront, Probe};
 use crate::declared;
 use crate::guard;
 use crate::launch;
-use crate::store::{Home, Reading, SessionDir};
+use crate::store::{Home, Reading, SessionDir, unopened};
 
 /// How often evidence is read again because it grew, or because its end was being written.
 const ROUNDS: u32 = 64;
@@ -442,15 +442,4 @@ fn is_half_removed(evidence: &Evidence, file: Option<&File>) -> bool {
     let closing = &evidence.closing;
     let begun = closing.removing.is_some() && closing.removed.is_none();
     begun && file.is_some_and(|file| lock::ask(file, Holder::Sealer) == Lock::Silent)
-}
-
-fn unopened(untrusted: &Untrusted) -> Damage {
-    let flaw = match untrusted {
-        Untrusted::NotADirectory => Flaw::Link,
-        Untrusted::Foreign(uid) => Flaw::Foreign(*uid),
-        Untrusted::Open(mode) => Flaw::Open(*mode),
-        Untrusted::NotThere => Flaw::Gone,
-        Untrusted::Io(error) => Flaw::Unreadable(error.raw_os_error().unwrap_or(0)),
-    };
-    Damage { offset: 0, length: 0, flaw }
 }

@@ -6,6 +6,8 @@ mod elsewhere;
 #[cfg(target_os = "linux")]
 mod exit;
 #[cfg(target_os = "linux")]
+mod here;
+#[cfg(target_os = "linux")]
 mod linux;
 
 #[cfg(not(target_os = "linux"))]

@@ -20,8 +20,22 @@ impl ScratchDir {
     /// If it cannot be made.
     #[must_use]
     pub fn new() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// One that no disk slows down, where there is memory to be had as files.
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::below(memory) } else { Self::new() }
+    }
+
+    fn below(parent: &Path) -> Self {
         let name = u64::from_ne_bytes(clock::random_bytes().expect("the kernel has random bytes"));
-        let path = std::env::temp_dir().join(format!("abide-test-{name:016x}"));
+        let path = parent.join(format!("abide-test-{name:016x}"));
         DirBuilder::new().mode(0o700).create(&path).expect("a scratch directory can be made");
         Self(path)
     }

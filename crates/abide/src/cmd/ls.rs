@@ -101,7 +101,8 @@ impl Args {
                 over.fetch_add(1, Ordering::Relaxed);
             }
             let claim = looks.then(|| Claim::of(&session));
-            (self.wants(&session).then(|| Row::new(&session)), claim)
+            let row = || Row::new(&session, sessions.is_traced(&session));
+            (self.wants(&session).then(row), claim)
         })?;
         let (rows, claims): (Vec<_>, Vec<_>) = listed.into_iter().unzip();
         let mut rows: Vec<Row> = rows.into_iter().flatten().collect();

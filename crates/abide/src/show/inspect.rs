@@ -1,6 +1,7 @@
 //! Everything about one session, for people.
 
 use abide_core::evidence::Observer;
+use abide_core::identity::Qualifier;
 use abide_core::verdict::Codes;
 use abide_engine::Session;
 
@@ -15,9 +16,10 @@ const DAMAGE_SHOWN: usize = 3;
 
 /// Puts one session on the page.
 pub(crate) fn put(page: &mut Page, session: &Session, view: &SessionView<'_>) {
+    let traced = view.processes.program.qualifier == Some(Qualifier::Traced.name());
     page.put(Tone::Strong, view.standing.id)
         .plain(" is ")
-        .put(list::tone(session), &list::standing(session))
+        .put(list::tone(session), &list::standing(session, traced))
         .end();
     let mut lines = Lines(Vec::new());
     origin(&mut lines, session, view);

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 
 use abide_core::evidence::number::Signal;
+use abide_core::identity::Qualifier;
 use abide_core::verdict::Attention;
 use abide_engine::Session;
 
@@ -51,13 +52,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn new(session: &Session) -> Self {
+    /// `traced` as `standing` wants it.
+    pub(crate) fn new(session: &Session, traced: bool) -> Self {
         let attention = session.verdict.attention;
         Self {
             rank: rank(session),
             id: session.id.to_string(),
             name: Cell::plain(session.name().unwrap_or("-")),
-            standing: Cell::new(tone(session), &standing(session)),
+            standing: Cell::new(tone(session), &standing(session, traced)),
             wants: wants_person(attention).then(|| attention.name()),
             started: Cell::plain(&started(session).unwrap_or("-".to_owned())),
             command: Cell::faint(&command(session)),
@@ -94,7 +96,8 @@ pub(crate) fn put(page: &mut Page, sessions: Vec<Row>) {
 }
 
 /// Where it stands, with what matters most beside the status: `exited 3`, `lost, reboot`, `running, stopped`.
-pub(crate) fn standing(session: &Session) -> String {
+/// That somebody traces its program takes another look at it, so whoever asks says so.
+pub(crate) fn standing(session: &Session, traced: bool) -> String {
     let verdict = &session.verdict;
     let mut text = verdict.status.name().to_owned();
     if let Some(outcome) = verdict.outcome.as_ref().map(OutcomeView::new) {
@@ -124,7 +127,8 @@ pub(crate) fn standing(session: &Session) -> String {
         let place = if damage.length > 0 { format!(" at byte {}", damage.offset) } else { String::new() };
         text.push_str(&format!(", damaged{place}"));
     }
-    if let Some(qualifier) = ProcessView::new(None, session.seen.program).qualifier {
+    let qualifier = ProcessView::new(None, session.seen.program).qualifier;
+    if let Some(qualifier) = qualifier.or(traced.then_some(Qualifier::Traced.name())) {
         text.push_str(&format!(", {qualifier}"));
     }
     text

@@ -1,6 +1,7 @@
 //! Facts as they come: all of them, in order, of old sessions and new ones, whatever the system gives as hints.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::process::Stdio;
 
 use abide_testkit::deadline::until;
@@ -140,7 +141,8 @@ fn a_declared_failure_is_passed_on_also_where_the_fact_that_holds_it_is_damaged(
         let mut flipped = whole.clone();
         flipped[at] ^= 1;
         for (what, bytes) in [("flipped", &flipped[..]), ("cut", &whole[..line])] {
-            fs::write(&log, bytes).expect("it is ours");
+            let written = File::create(&log).and_then(|mut log| log.write_all(bytes));
+            written.expect("it is ours");
             let (code, told) = world.wait(&id);
             assert_eq!((code, &told["declared"]["status"]), (Some(3), &"failure".into()), "{what}: {told}");
             assert_eq!((&told["outcome"]["code"], &told["agrees"]), (&0.into(), &false.into()), "{what}");

@@ -188,6 +188,10 @@ fn a_program_that_is_traced_and_not_stopped_is_told_to_be_traced_too() {
     let tracer = Running::start(&mut strace);
     let qualifier = || life.inspect()["processes"]["program"]["qualifier"].clone();
     until("it is told", || qualifier() == "traced");
+    for verb in [&["ls"][..], &["inspect", &life.id]] {
+        let text = world.abide.run(verb).stdout;
+        assert!(text.contains("running, traced"), "{verb:?}: {text}");
+    }
     tracer.signal(Signal::TERM);
     until("it is told no more", || qualifier().is_null());
 }

@@ -6,14 +6,14 @@ use abide_core::evidence::Launched;
 use abide_core::identity::Identity;
 use abide_testkit::namespace::unshare;
 use abide_testkit::scene::{Scene, dead, launch};
-use abide_testkit::{Abide, Ran, ScratchHome};
+use abide_testkit::{Abide, Ran, ScratchDir, ScratchHome};
 use serde_json::Value;
 
 /// A home, and abide asked about it.
 pub(crate) struct Stage {
     pub(crate) home: ScratchHome,
     pub(crate) abide: Abide,
-    memory: Option<InMemory>,
+    memory: Option<ScratchDir>,
 }
 
 impl Stage {
@@ -35,18 +35,12 @@ impl Stage {
 
     /// A home that no disk slows down, where there is memory to be had as files.
     pub(crate) fn in_memory() -> Self {
-        let stage = Self::new();
-        let memory = Path::new("/dev/shm");
-        if !memory.is_dir() {
-            return stage;
-        }
-        let name = stage.home.around().path().file_name().expect("it has a name of its own");
-        let memory = InMemory(memory.join(name));
-        Self { abide: stage.abide.at(&memory.0), memory: Some(memory), ..stage }
+        let (stage, memory) = (Self::new(), ScratchDir::in_memory());
+        Self { abide: stage.abide.at(memory.path()), memory: Some(memory), ..stage }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.memory.as_ref().map_or_else(|| self.home.path(), |memory| memory.0.clone())
+        self.memory.as_ref().map_or_else(|| self.home.path(), |memory| memory.path().to_owned())
     }
 
     /// A new session in this home.
@@ -95,16 +89,6 @@ impl Stage {
         let ran = self.abide.run(args);
         assert_eq!(ran.code(), Some(0), "{args:?}: {ran:?}");
         ran.stdout + &ran.stderr
-    }
-}
-
-/// A home of its own in memory, removed with this value.
-struct InMemory(PathBuf);
-
-impl Drop for InMemory {
-    fn drop(&mut self) {
-        // As of every scratch directory, what cannot be removed is left.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -193,7 +193,7 @@ fn a_link_with_the_name_of_a_leftover_is_told_and_removed_and_what_it_leads_to_s
     let _scene = stage.over("exited00").ended(How::Exited { code: 0 });
     let target = stage.home.around().join("target");
     fs::create_dir(&target).unwrap();
-    fs::write(target.join("kept"), "kept").unwrap();
+    let _ = fs::File::create(target.join("kept")).unwrap();
     let links = [".gone-abcdefgh", ".new-abcdefgh"].map(|name| stage.path().join("sessions").join(name));
     links.iter().for_each(|link| symlink(&target, link).unwrap());
     let told = stage.text(&["doctor"]);
@@ -204,13 +204,17 @@ fn a_link_with_the_name_of_a_leftover_is_told_and_removed_and_what_it_leads_to_s
     assert!(!links.iter().any(|link| link.is_symlink()) && target.join("kept").is_file());
 }
 
-/// Root can become anyone; who is not root cannot be another user, and then there is nothing to ask.
+/// Root can become anyone; who is not root is another user for what is root's.
 #[test]
 fn another_user_gets_a_permission_error_and_never_a_death() {
+    let stage = Stage::new();
     if !rustix::process::geteuid().is_root() {
+        let ran = stage.abide.at(Path::new("/usr")).run(&["ls", "-a", "--json"]);
+        let error = &ran.json()["error"];
+        assert_eq!((ran.code(), &error["code"]), (Some(1), &"permission".into()), "{ran:?}");
+        assert!(error["message"].as_str().unwrap().ends_with("it belongs to uid 0"), "{ran:?}");
         return;
     }
-    let stage = Stage::new();
     let _scene = stage.over("lost0000");
     let tools = ScratchDir::new();
     let exe = tools.join("abide");

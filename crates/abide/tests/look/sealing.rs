@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::common::{Stage, served};
 
+/// Four processes each; the thousand times of the truth table are in the engine's tests, where they take a second.
 const SESSIONS: usize = 100;
 const ROUNDS: usize = 2;
 const SEALERS: usize = 4;

@@ -184,6 +184,13 @@ impl Evidence {
         scanner.finish(&mut slot);
     }
 
+    /// Takes the word that counted at an end. What came after the first end that was recorded does not count.
+    fn heed(&mut self, word: Option<Told<Word>>) {
+        if !self.closing.is_recorded() {
+            self.work.heed(word, self.is_damaged());
+        }
+    }
+
     /// Takes the word from a slot whose end the log has too.
     fn hear_again(&mut self, fact: Fact) {
         let (witness, at) = (fact.witness, fact.at);
@@ -268,15 +275,11 @@ impl Evidence {
             Body::Declared(_) | Body::Sealed(_) if self.closing.is_recorded() => {}
             Body::ExecFailed(body) => latest!(self.closing.exec_failed, body),
             Body::Ended(body) => {
-                // What came after the first end that was recorded does not count.
-                if !self.closing.is_recorded() {
-                    let word = body.word.clone().map(|body| Told { witness, at, order, body });
-                    self.work.heed(word, self.is_damaged());
-                }
+                self.heed(body.word.clone().map(|body| Told { witness, at, order, body }));
                 latest!(self.closing.ended, body);
             }
             Body::Sealed(body) => {
-                self.work.heed(None, self.is_damaged());
+                self.heed(None);
                 latest!(self.closing.sealed, body);
             }
             Body::Removing(_) => first!(self.closing.removing, ()),

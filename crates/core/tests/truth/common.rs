@@ -118,9 +118,9 @@ pub(crate) fn ended(how: How) -> Body {
 
 /// The same as its witness tells it now: with the word that counted.
 pub(crate) fn ended_with(how: How, word: Option<&Body>) -> Body {
-    let declared = word.map(|body| match body {
-        Body::Declared(word) => Declared { summary: None, ..word.clone() },
-        other => panic!("{} is no word", other.name()),
+    let declared = word.map(|body| {
+        let Body::Declared(word) = body else { panic!("{} is no word", body.name()) };
+        Declared { summary: None, ..word.clone() }
     });
     let Body::Ended(ended) = ended(how) else { unreachable!("it is an end") };
     Body::Ended(Box::new(Ended { word: Some(Word { declared }), ..*ended }))

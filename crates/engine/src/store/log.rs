@@ -7,7 +7,7 @@ use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
 use abide_core::evidence::{Body, Fact, Witness};
 use abide_core::moment::Moment;
-use abide_sys::disk;
+use abide_sys::disk::{self, Untrusted};
 
 use super::SessionDir;
 
@@ -175,6 +175,18 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64, end: u64) {
 
 fn unreadable(error: &std::io::Error) -> Damage {
     let flaw = error.raw_os_error().map_or(Flaw::NotAFile, Flaw::Unreadable);
+    Damage { offset: 0, length: 0, flaw }
+}
+
+/// What is wrong with a session whose directory was not opened.
+pub(crate) fn unopened(untrusted: &Untrusted) -> Damage {
+    let flaw = match untrusted {
+        Untrusted::NotADirectory => Flaw::Link,
+        Untrusted::Foreign(uid) => Flaw::Foreign(*uid),
+        Untrusted::Open(mode) => Flaw::Open(*mode),
+        Untrusted::NotThere => Flaw::Gone,
+        Untrusted::Io(error) => Flaw::Unreadable(error.raw_os_error().unwrap_or(0)),
+    };
     Damage { offset: 0, length: 0, flaw }
 }
 

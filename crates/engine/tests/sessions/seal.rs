@@ -1,5 +1,7 @@
 //! Sealing asks everything again: what the scan saw counts for nothing.
 
+use std::sync::Barrier;
+
 use abide_core::evidence::{Cause, Closing, How};
 use abide_core::failure::Code;
 use abide_core::id::SessionId;
@@ -7,8 +9,8 @@ use abide_core::identity::Identity;
 use abide_core::status::Status;
 use abide_engine::{Sealing, Sessions};
 use abide_sys::lock::Holder;
-use abide_testkit::ScratchHome;
 use abide_testkit::scene::{Scene, dead, identity, idle};
+use abide_testkit::{ScratchDir, ScratchHome};
 
 struct Stage {
     home: ScratchHome,
@@ -125,6 +127,42 @@ fn one_sealer_at_a_time_is_enough() {
     assert_eq!(stage.seal("busy0000"), Sealing::Busy);
     drop(scene);
     assert_eq!(stage.seal("busy0000"), Sealing::Sealed);
+}
+
+// TRUTH 23
+#[test]
+fn of_two_sealers_at_once_exactly_one_closes_a_session_a_thousand_times() {
+    const TIMES: usize = 1_000;
+    let home = ScratchDir::in_memory();
+    let gone = dead();
+    let sessions = || Sessions::open(home.path()).expect("the home is ours");
+    let scene = |n: usize| Scene::new(home.path(), &format!("s{n:07}")).served(&gone, &gone, &gone);
+    let scenes: Vec<Scene> = (0..TIMES).map(scene).collect();
+    let ids: Vec<SessionId> = scenes.iter().map(|scene| SessionId::parse(scene.id()).unwrap()).collect();
+    let together = Barrier::new(2);
+    let seal_all = || {
+        let sessions = sessions();
+        let seal = |id| {
+            together.wait();
+            sessions.seal(id).expect("it can be written")
+        };
+        ids.iter().map(seal).collect::<Vec<Sealing>>()
+    };
+    let (one, other) = std::thread::scope(|scope| {
+        let sealers = (scope.spawn(seal_all), scope.spawn(seal_all));
+        (sealers.0.join().expect("it ran"), sealers.1.join().expect("it ran"))
+    });
+    let bytes: Vec<Vec<u8>> = scenes.iter().map(Scene::bytes).collect();
+    for (both, bytes) in one.iter().zip(&other).zip(&bytes) {
+        let closed = [both.0, both.1].into_iter().filter(|sealing| **sealing == Sealing::Sealed).count();
+        let seals = String::from_utf8_lossy(bytes).matches("\"fact\":\"sealed\"").count();
+        assert_eq!((closed, seals), (1, 1), "{both:?}");
+    }
+    let met = one.iter().zip(&other).filter(|both| [both.0, both.1].contains(&&Sealing::Busy)).count();
+    assert!(met > 0, "they were never at it at once");
+    let again = sessions();
+    assert!(ids.iter().all(|id| again.seal(id).ok() == Some(Sealing::WasClosed)));
+    assert!(scenes.iter().zip(&bytes).all(|(scene, bytes)| scene.bytes() == *bytes), "the bytes changed");
 }
 
 #[test]

@@ -8,33 +8,18 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use abide_core::evidence::{How, Observer};
-use abide_core::identity::{
-    Belonging, Doubt, FileId, Here, Identity, Liveness, Lock, Sighting, Stat, SystemId, judge,
-};
+use abide_core::identity::{Belonging, Doubt, FileId, Here, Identity, Liveness, Lock, Sighting, Stat, judge};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, fstat, fstatfs, openat, statx,
-};
+use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 
+use super::here::file_id;
+pub(super) use super::here::here;
 use super::{About, InFront, Means, Relative, Sleep};
 use crate::clock;
 
 const PIDFS_MAGIC: u64 = 0x5049_4446;
-const PROC_MAGIC: u64 = 0x9fa0;
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-
-pub(super) fn here() -> Here {
-    let machine = ["/etc/machine-id", "/var/lib/dbus/machine-id"].into_iter().find_map(system_id);
-    Here {
-        machine,
-        boot: system_id(BOOT_ID),
-        kernel_boot: is_kernel_s(BOOT_ID),
-        pid_ns: file_id("/proc/self/ns/pid"),
-        time_ns: file_id("/proc/self/ns/time"),
-    }
-}
 
 pub(super) fn look(means: Means, pid: u32) -> Sighting {
     let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
@@ -450,24 +435,4 @@ fn proc_is_ours() -> std::io::Result<bool> {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
     let us = getpid().as_raw_nonzero().to_string();
     Ok(*OURS.get_or_init(|| numbers.split_ascii_whitespace().eq([us.as_str()])))
-}
-
-fn system_id(path: &str) -> Option<SystemId> {
-    SystemId::parse(&fs::read_to_string(path).ok()?)
-}
-
-/// Whether a file of `/proc` is what the kernel put there: some containers are given another in its place.
-fn is_kernel_s(path: &str) -> bool {
-    let root = StatxAttributes::MOUNT_ROOT;
-    let Ok(file) = fs::File::open(path) else { return false };
-    let of_proc = fstatfs(&file).is_ok_and(|stat| stat.f_type as u64 == PROC_MAGIC);
-    let told = statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::empty());
-    let in_place =
-        |told: Statx| told.stx_attributes_mask.contains(root) && !told.stx_attributes.contains(root);
-    of_proc && told.is_ok_and(in_place)
-}
-
-fn file_id(path: &str) -> Option<FileId> {
-    let meta = fs::metadata(path).ok()?;
-    Some(FileId { dev: meta.st_dev(), ino: meta.st_ino() })
 }
