@@ -7,6 +7,7 @@ use crate::{adapter, grows_alike, story, words};
 const APPROVED: &str = "claude-2.1.197/approved.jsonl";
 const KILLED: &str = "claude-2.1.197/killed.jsonl";
 const RESUMED: &str = "claude-2.1.197/resumed.jsonl";
+const DISORDERED: &str = "claude-2.1.197/disordered.jsonl";
 
 #[test]
 fn two_answered_turns_with_a_tool_call_are_told() {
@@ -28,6 +29,15 @@ fn a_killed_turn_is_open_with_its_call_unanswered() {
     assert_eq!((call.tool.as_str(), call.with.as_str()), ("Bash", "sleep 77"));
 }
 
+/// Row 49: its first turn of a new conversation is sometimes written in another order than it happened.
+#[test]
+fn a_reply_that_stands_before_its_prompt_is_what_the_conversation_is_at() {
+    let story = story("claude", DISORDERED);
+    assert_eq!(story.turn.expect("a turn").closed, None);
+    let [call] = story.unanswered.as_slice() else { panic!("{:?}", story.unanswered) };
+    assert_eq!((call.tool.as_str(), call.with.as_str()), ("Bash", "sleep 77"));
+}
+
 #[test]
 fn what_a_resume_left_behind_is_not_waited_for() {
     let story = story("claude", RESUMED);
@@ -38,7 +48,7 @@ fn what_a_resume_left_behind_is_not_waited_for() {
 
 #[test]
 fn a_growing_transcript_is_told_as_a_whole_one() {
-    for path in [APPROVED, KILLED, RESUMED] {
+    for path in [APPROVED, KILLED, RESUMED, DISORDERED] {
         grows_alike("claude", path, 97);
     }
 }
