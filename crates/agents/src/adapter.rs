@@ -12,12 +12,17 @@ pub trait Adapter: fmt::Debug + Sync {
     /// As it is shown and asked for.
     fn name(&self) -> &'static str;
 
+    /// What npm knows it by: its program, and the package that it comes in.
+    fn packages(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The variables, beside `HOME`, that say where its files are.
     fn variables(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether a process is this agent, or only starts it and stands by. Where one such process starts another, the one
+    /// Whether a process is this agent, or only starts it and stands by; npm is known elsewhere. Where one such process starts another, the one
     /// below is the agent; an adapter need not tell those apart by itself. Image and name only rule
     /// out: what is not known by its arguments alone is not known, so that nobody has to ask more of every process.
     fn recognise(&self, process: &Process<'_>) -> Option<Kin>;

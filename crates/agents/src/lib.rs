@@ -6,6 +6,7 @@ mod database;
 pub mod hooks;
 mod known;
 mod lines;
+mod runner;
 mod sign;
 mod story;
 mod tree;
@@ -69,5 +70,25 @@ pub fn asks(lines: &[String]) -> bool {
 /// Which agent a process is, or belongs to as its wrapper.
 #[must_use]
 pub fn recognise(process: &Process<'_>) -> Option<(&'static dyn Adapter, Kin)> {
-    ALL.iter().find_map(|adapter| Some((*adapter, adapter.recognise(process)?)))
+    let wraps = |adapter: &dyn Adapter| runner::runs(process.argv, adapter).then_some(Kin::Wrapper);
+    ALL.iter().find_map(|adapter| Some((*adapter, adapter.recognise(process).or_else(|| wraps(*adapter))?)))
+}
+
+/// The command line that begins a conversation under an ID that we choose, where this one can be told one: npm might take
+/// it for its own.
+#[must_use]
+pub fn launch(adapter: &dyn Adapter, argv: &[String], conversation: &str) -> Option<Vec<String>> {
+    if runner::runs(argv, adapter) { None } else { adapter.launch(argv, conversation) }
+}
+
+/// The command line that goes on with a conversation as this one began it; with a prompt, if it takes one there.
+#[must_use]
+pub fn resume(
+    adapter: &dyn Adapter,
+    argv: &[String],
+    conversation: &str,
+    prompt: Option<&str>,
+) -> Vec<String> {
+    let behind = runner::resume(argv, adapter, (conversation, prompt));
+    behind.unwrap_or_else(|| adapter.resume(argv, conversation, prompt))
 }

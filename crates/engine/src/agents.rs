@@ -334,6 +334,26 @@ pub(crate) fn is_kin_of(truth: &Truth, process: &Relative, name: &str) -> bool {
     kin(truth, process).is_some_and(|(adapter, _)| adapter.name() == name)
 }
 
+/// So many processes stand between the first wrapper of an agent and the agent at most.
+const WRAPPED: usize = 6;
+/// What wrappers start their agents with: `sh -c AGENT`.
+const SHELLS: [&str; 5] = ["sh", "dash", "bash", "ash", "busybox"];
+
+/// Whether the first of two processes is a wrapper of the agent that the second is: above it, with nothing but other wrappers
+/// and their shells in between.
+pub(crate) fn wraps(truth: &Truth, (wrapper, agent): (u32, u32), name: &str) -> bool {
+    for above in truth.ancestors(agent).into_iter().take(WRAPPED) {
+        let is_kin = is_kin_of(truth, &above, name);
+        if above.pid == wrapper {
+            return is_kin;
+        }
+        if !is_kin && !SHELLS.contains(&above.name.as_str()) {
+            return false;
+        }
+    }
+    false
+}
+
 fn kin(truth: &Truth, process: &Relative) -> Option<(&'static dyn Adapter, Kin)> {
     let image = truth.image(process.pid);
     abide_agents::recognise(&Process { argv: &process.command, image: image.as_deref(), name: &process.name })

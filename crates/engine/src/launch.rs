@@ -188,7 +188,7 @@ fn begin(request: &mut Request) -> Option<Begun> {
         request.argv.iter().map(|word| word.to_str().map(str::to_owned)).collect();
     let argv = argv.filter(|_| request.begins)?;
     let conversation = new_conversation()?;
-    let with = agents::named_by(&argv)?.launch(&argv, &conversation)?;
+    let with = abide_agents::launch(agents::named_by(&argv)?, &argv, &conversation)?;
     let same = argv.iter().zip(&with).take_while(|(one, other)| one == other).count();
     let words = with.len().checked_sub(argv.len()).filter(|words| *words > 0)?;
     request.argv = with.into_iter().map(OsString::from).collect();

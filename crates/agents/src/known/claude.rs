@@ -36,6 +36,10 @@ impl Adapter for Claude {
         "claude"
     }
 
+    fn packages(&self) -> &'static [&'static str] {
+        &["claude", "@anthropic-ai/claude-code"]
+    }
+
     fn variables(&self) -> &'static [&'static str] {
         &["CLAUDE_CONFIG_DIR"]
     }

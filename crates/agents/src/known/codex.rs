@@ -89,6 +89,10 @@ impl Adapter for Codex {
         "codex"
     }
 
+    fn packages(&self) -> &'static [&'static str] {
+        &["codex", "@openai/codex"]
+    }
+
     fn variables(&self) -> &'static [&'static str] {
         &["CODEX_HOME"]
     }

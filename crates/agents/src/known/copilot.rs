@@ -119,6 +119,10 @@ impl Adapter for Copilot {
         "copilot"
     }
 
+    fn packages(&self) -> &'static [&'static str] {
+        &["copilot", "@github/copilot"]
+    }
+
     fn variables(&self) -> &'static [&'static str] {
         &["COPILOT_HOME"]
     }

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::adapter::{By, Held, Kin, Options, Process, Running, base, option, options};
 use crate::words::{is_uuid, plain, program};
 
-/// What npm is started as to run something.
-const RUNNERS: [&str; 3] = ["npx", "npx-cli.js", "npm-cli.js"];
 const INTERPRETERS: [&str; 3] = ["node", "bun", "deno"];
 
 /// One of them.
@@ -30,9 +28,6 @@ pub(crate) struct Family {
 impl Family {
     /// Both the process that starts itself again and the one it starts look alike; the one below is the agent.
     pub(crate) fn recognise(&self, process: &Process<'_>) -> Option<Kin> {
-        if self.is_runner(process.argv) {
-            return Some(Kin::Wrapper);
-        }
         let at = self.at(process.argv)?;
         let (_, package) = self.package.split_once('/')?;
         let fits = |image: &Path| {
@@ -114,23 +109,6 @@ impl Family {
             || self.plain_is_headless
                 && !has(&["-i", "--prompt-interactive"])
                 && plain(words, self.options.valued).next().is_some()
-    }
-
-    /// Whether it is npm, which runs it: `npm exec gemini ...` as one word, once it has named itself.
-    fn is_runner(&self, argv: &[String]) -> bool {
-        let is_it = |word: &str| {
-            let word = word.strip_prefix(self.package).or_else(|| word.strip_prefix(self.name));
-            word.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
-        };
-        let Some(first) = argv.first() else { return false };
-        if let Some(rest) = first.strip_prefix("npm exec ") {
-            return rest.split(' ').find(|word| !word.starts_with('-')).is_some_and(is_it);
-        }
-        program(argv, |word| RUNNERS.contains(&base(word))).is_some_and(|at| {
-            let mut words =
-                plain(&argv[at + 1..], &[]).map(|(_, word)| word).skip_while(|word| *word == "exec");
-            words.next().is_some_and(is_it)
-        })
     }
 }
 

@@ -81,6 +81,10 @@ impl Adapter for Gemini {
         "gemini"
     }
 
+    fn packages(&self) -> &'static [&'static str] {
+        &["gemini", "@google/gemini-cli"]
+    }
+
     fn variables(&self) -> &'static [&'static str] {
         &["GEMINI_CLI_HOME"]
     }

@@ -47,6 +47,10 @@ impl Adapter for OpenCode {
         "opencode"
     }
 
+    fn packages(&self) -> &'static [&'static str] {
+        &["opencode", "opencode-ai"]
+    }
+
     fn variables(&self) -> &'static [&'static str] {
         &["XDG_DATA_HOME", "OPENCODE_DB"]
     }

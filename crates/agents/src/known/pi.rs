@@ -40,6 +40,10 @@ impl Adapter for Pi {
         "pi"
     }
 
+    fn packages(&self) -> &'static [&'static str] {
+        &["pi", "@mariozechner/pi-coding-agent"]
+    }
+
     fn variables(&self) -> &'static [&'static str] {
         &["PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"]
     }

@@ -86,6 +86,10 @@ impl Adapter for Qwen {
         "qwen"
     }
 
+    fn packages(&self) -> &'static [&'static str] {
+        &["qwen", "@qwen-code/qwen-code"]
+    }
+
     fn variables(&self) -> &'static [&'static str] {
         &["QWEN_RUNTIME_DIR", "QWEN_HOME"]
     }

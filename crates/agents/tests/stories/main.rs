@@ -8,6 +8,7 @@ mod codex;
 mod copilot;
 mod database;
 mod gemini;
+mod npm;
 mod opencode;
 mod pi;
 mod qwen;

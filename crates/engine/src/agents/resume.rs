@@ -133,7 +133,7 @@ impl Sessions {
         };
         let writer = self.agents().0.iter().find(|agent| is_at(agent)).map(|agent| agent.process.pid);
         Resumable {
-            argv: adapter.resume(argv, &conversation, prompt),
+            argv: abide_agents::resume(adapter, argv, &conversation, prompt),
             unanswered: story.as_ref().map(unanswered).unwrap_or_default(),
             cwd: place.cwd.clone(),
             from: None,

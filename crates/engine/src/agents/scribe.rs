@@ -258,7 +258,7 @@ impl Scribe<'_> {
 
     fn follow_this(&mut self, adapter: &'static dyn Adapter, process: Relative) {
         if let Ok(identity) = self.truth.identify(process.pid) {
-            self.tell_program(identity, process.parent, adapter.name());
+            self.tell_program(identity, adapter.name());
             self.following = Some(Following::new(adapter, identity, process.command));
         }
     }

@@ -1,7 +1,7 @@
 //! What an agent in a session does and wants is written down as it happens, and what it left undone when it is killed.
 
-use abide_testkit::Observer;
 use abide_testkit::deadline::until;
+use abide_testkit::{Observer, Ran};
 use rustix::process::Signal;
 
 use super::{claude, done, launched, listed, scribe, stands, until_it};
@@ -96,10 +96,14 @@ struct Wrapped<'a> {
 
 impl<'a> Wrapped<'a> {
     fn launch(world: &'a World, flags: &[&str]) -> Self {
+        Self::within(world, &world.beside(""), &[&[claude(world).as_str()], flags].concat())
+    }
+
+    fn within(world: &'a World, cwd: &str, command: &[&str]) -> Self {
         let gate = Gate::new(&world.beside("gate"));
         let prompt = format!("go TOOL:[read go < {}; exit 7]", world.beside("gate"));
-        let options = ["--no-tty", "--cwd", &world.beside("")];
-        let id = world.launch(&options, &[&[claude(world).as_str()], flags, &["-p", &prompt]].concat());
+        let options = ["--no-tty", "--cwd", cwd];
+        let id = world.launch(&options, &[command, &["-p", &prompt]].concat());
         let started = &world.told(&id, "started")[0];
         let wrapper = Observer::of(pid(&serde_json::json!({ "processes": started }), "program"));
         Self { world, id, wrapper, gate }
@@ -148,6 +152,26 @@ fn an_agent_whose_wrapper_is_killed_goes_on_and_its_own_code_is_told() {
     // Whoever serves it later knows whom it is about.
     let life = world.observe(wrapped.id.clone());
     life.replace("guard");
+    wrapped.ends_as_it_says();
+}
+
+/// The same of npm, which has a shell start the agent. A shell of that name stands in for it: what it is asked to run is
+/// a script with the agent's name.
+#[test]
+fn an_agent_behind_npm_goes_on_without_it_and_its_own_code_is_told() {
+    let world = World::new();
+    let npx = world.beside("npx");
+    let copied = Ran::of(std::process::Command::new("cp").args(["/bin/bash", &npx]));
+    assert_eq!(copied.code(), Some(0), "{copied:?}");
+    let agent = claude(&world);
+    let script = format!("sh -c '\"$0\" \"$@\"; exit $?' {agent} \"$@\"; exit $?");
+    let scripts = world.beside("scripts");
+    std::fs::create_dir(&scripts).expect("a directory");
+    let _ = world.home.around().file("scripts/claude", &script);
+    let wrapped = Wrapped::within(&world, &scripts, &[&npx, "claude"]);
+    wrapped.until_known();
+    wrapped.kill_wrapper();
+    wrapped.until_it_goes_on();
     wrapped.ends_as_it_says();
 }
 

@@ -9,7 +9,7 @@ use abide_sys::clock;
 use super::Scribe;
 use crate::act::seal;
 use crate::agents::following::Following;
-use crate::agents::{Agent, git, is_kin_of, left, masked, unanswered};
+use crate::agents::{Agent, git, left, masked, unanswered, wraps};
 use crate::notify;
 
 impl Scribe<'_> {
@@ -44,14 +44,11 @@ impl Scribe<'_> {
     }
 
     /// Says who the program is, where the one on record only is the wrapper of this agent.
-    pub(super) fn tell_program(&mut self, agent: Identity, parent: u32, name: &str) {
+    pub(super) fn tell_program(&mut self, agent: Identity, name: &str) {
         let evidence = &self.session().evidence;
         let (program, told) = (program_of(evidence), evidence.beginning.started.as_ref());
-        let Some((program, told)) = program.zip(told).filter(|(program, _)| program.pid == parent) else {
-            return;
-        };
-        let wrapper = self.truth.process(program.pid).is_some_and(|one| is_kin_of(self.truth, &one, name));
-        if wrapper {
+        let Some((program, told)) = program.zip(told) else { return };
+        if wraps(self.truth, (program.pid, agent.pid), name) {
             let image = self
                 .truth
                 .image(agent.pid)
