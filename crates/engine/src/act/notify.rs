@@ -6,7 +6,7 @@ mod command;
 mod webhook;
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, AsRawFd};
@@ -95,6 +95,9 @@ pub type Message<'a> = &'a dyn Fn(&Session, &Notification, usize) -> Vec<u8>;
 /// What delivers all that there is to tell of a session, once, and gives every try.
 pub type Delivering<'a> = &'a dyn Fn(&Sessions, &SessionId) -> Result<Vec<Delivery>, Failure>;
 
+/// How a process learns that it is to be a courier.
+pub(crate) const ARGUMENTS: [&CStr; 2] = [c"notify", c"--keep-trying"];
+
 /// Without hints the evidence is looked at this often.
 const RESCAN_MS: u64 = 1_000;
 
@@ -118,7 +121,8 @@ fn start(dir: &SessionDir) -> io::Result<()> {
     let text = |path: &Path| CString::new(path.as_os_str().as_bytes());
     let home = path.parent().and_then(Path::parent).map(PathBuf::from).ok_or(io::ErrorKind::NotFound)?;
     let id = path.file_name().map(Path::new).ok_or(io::ErrorKind::NotFound)?;
-    let words = [c"abide", c"notify", c"--keep-trying", c"--home"].map(ToOwned::to_owned);
+    let [verb, option] = ARGUMENTS;
+    let words = [c"abide", verb, option, c"--home"].map(ToOwned::to_owned);
     let image = Image {
         paths: vec![c"/proc/self/exe".to_owned()],
         argv: words.into_iter().chain([text(&home)?, text(id)?]).collect(),

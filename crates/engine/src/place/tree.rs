@@ -2,6 +2,8 @@
 //! group it chose, and every process in its cgroup, whoever its parent is by now. Its host is no part of it; other guards,
 //! and whoever was born in another session, are sessions of their own.
 
+use std::ffi::CStr;
+
 use abide_core::evidence::Survivor;
 use abide_core::identity::Identity;
 use abide_sys::cgroup::{Cgroup, Member};
@@ -9,7 +11,7 @@ use abide_sys::{signal, spawn};
 
 use crate::agents::{scribe, watcher};
 use crate::truth::{Relative, Truth};
-use crate::{guard, host};
+use crate::{guard, host, notify};
 
 /// So many survivors are named on record.
 pub(crate) const NAMED: usize = 200;
@@ -88,12 +90,16 @@ pub(crate) fn is_of_another(truth: &Truth, pid: u32, session: &str) -> bool {
     truth.born_in(pid).is_some_and(|id| id != session)
 }
 
-/// A guard, a host, a scribe or a watcher: by its name from its first instant until its exec, by its arguments from then on.
+/// A guard, a host, a scribe, a watcher or a courier: by its name from its first instant until its exec, by its arguments
+/// from then on.
 pub(crate) fn is_helper(name: &str, command: &[String]) -> bool {
-    let role = command.get(1).map(String::as_bytes);
+    let is = |at: usize, argument: &CStr| {
+        command.get(at).is_some_and(|word| word.as_bytes() == argument.to_bytes())
+    };
     let roles = [guard::ARGUMENT, host::ARGUMENT, scribe::ARGUMENT, watcher::ARGUMENT];
-    let started = roles.iter().any(|argument| role == Some(argument.to_bytes()));
-    name.as_bytes() == spawn::HELPER.to_bytes() || started
+    let started = roles.into_iter().any(|role| is(1, role));
+    let [verb, option] = notify::ARGUMENTS;
+    name.as_bytes() == spawn::HELPER.to_bytes() || started || (is(1, verb) && is(2, option))
 }
 
 /// Somebody of the session is in its cgroup, and neither one of another nor whoever asks: also one who forks faster than can be listed.

@@ -92,6 +92,36 @@ fn what_an_agent_wants_its_turn_and_the_end_are_told_in_this_order() {
     assert_eq!(matters, ["attention", "turn", "end"]);
 }
 
+/// Whoever delivers, and what is run for it, belongs to no session, whoever started it.
+#[test]
+fn a_courier_and_the_users_command_are_nobodys_survivors_and_no_stop_ends_them() {
+    let script = "cat >> BESIDE/heard; test -e BESIDE/done && exit; setsid sh -c 'echo $$ >> BESIDE/left; read go < BESIDE/gate' & \
+        echo $$ >> BESIDE/left; read go < BESIDE/gate; true";
+    let world = telling(&["sh", "-c", script]);
+    let gate = Gate::new(&world.beside("gate"));
+    let held = gate.hold();
+    let left = || -> Vec<u32> {
+        let text = std::fs::read_to_string(world.beside("left")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    };
+    let [ends, stops] = [launched(&world), launched(&world)];
+    for (at, id) in [&ends, &stops].into_iter().enumerate() {
+        done(&world, &["prompt", "--wait", id, "hello"]);
+        until("its command runs", || left().len() == 2 * (at + 1));
+    }
+    let observers: Vec<Observer> = left().into_iter().map(Observer::of).collect();
+    done(&world, &["keys", &ends, "Ctrl-D"]);
+    assert_eq!(world.wait(&ends).0, Some(0));
+    done(&world, &["stop", &stops]);
+    for id in [&ends, &stops] {
+        assert_eq!(world.inspect(id)["survivors"], serde_json::json!([]));
+    }
+    assert!(observers.iter().all(Observer::lives));
+    let _ = world.home.around().file("done", "");
+    drop(held);
+    until("all is told", || [&ends, &stops].into_iter().all(|id| tries(&world, id) == [true, true]));
+}
+
 /// Killed between the try and its record, nobody knows that it was told: it is told again, with the same key.
 #[test]
 fn a_courier_that_is_killed_before_it_could_record_a_try_is_followed_by_one_with_the_same_key() {

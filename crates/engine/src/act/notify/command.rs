@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use abide_sys::{poll, signal, spawn};
 
-use crate::Sessions;
+use crate::{Sessions, launch};
 
 /// So long it may take.
 const WITHIN_MS: u64 = 10_000;
@@ -30,6 +30,8 @@ pub(super) fn run(
     let errors = complaints.try_clone().map_err(|e| e.to_string())?;
     let mut command = Command::new(name);
     command.args(arguments).env_clear().envs(env).env("ABIDE_HOME", sessions.path()).current_dir("/");
+    // Whatever it leaves behind is no session's.
+    command.env(launch::BORN_IN, "");
     command.stdin(input).stdout(Stdio::null()).stderr(errors).process_group(0);
     let mut process = command.spawn().map_err(|e| format!("{name} cannot be run: {e}"))?;
     let in_time = ends_in_time(sessions, &process);
