@@ -19,10 +19,11 @@ use std::time::Duration;
 use abide_agents::{Adapter, Held, Kin, Level, Process, Sign, Standing, Story};
 use abide_core::evidence::Role;
 use abide_core::id::SessionId;
-use abide_core::identity::{Identity, Liveness};
+use abide_core::identity::{Identity, Liveness, Lock};
 use abide_core::recording::redact;
 use abide_core::screen::Screen;
 use abide_core::verdict::{Attention, Turn, owner_of_open_turn, program_of};
+use abide_sys::lock::{self, Holder};
 use abide_sys::{clock, signal};
 
 use crate::Sessions;
@@ -254,12 +255,17 @@ fn within(truth: &Truth, home: Option<&Home>, mut agent: Agent, session: Option<
         return agent;
     };
     agent.session = Some(session.id.clone());
+    let mut has_scribe = false;
     if let Some(dir) = home.and_then(|home| home.session(&session.id).ok()) {
+        has_scribe = dir.evidence().is_ok_and(|file| lock::ask(&file, Holder::Scribe) == Lock::Held);
         agent.signs.extend(following::session_signs(session, &dir, agent.adapter));
         agent.standing = abide_agents::weigh(&agent.signs, truth.now().at.wall);
     }
-    // What its scribe wrote down is what every other command says.
+    // What its scribe wrote down is what every other command says; without one it may be long past.
     let verdict = &session.verdict;
+    if !has_scribe {
+        return agent;
+    }
     if verdict.turn != Turn::Unknown {
         agent.standing.turn = verdict.turn;
     }

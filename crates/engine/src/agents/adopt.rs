@@ -89,6 +89,26 @@ impl Sessions {
         })
     }
 
+    /// The session of an agent that is proved to run a hook of ours: the one that it is in, or a new one. From now on a watcher
+    /// follows it.
+    pub(super) fn followed(&mut self, owner: &Identity, told: Option<&Told>) -> Result<Session, Failure> {
+        let found = self.take_hold(owner.pid, owner.pid, None)?;
+        if !found.identity.is(owner) {
+            return Err(gone(owner.pid));
+        }
+        let id = launch::new_id()?;
+        self.ensure_home()?;
+        let home = self.home().ok_or_else(|| find::nothing(""))?;
+        // One after the other: hooks are run side by side.
+        let turn = names::in_turn(home)?;
+        let known = self.session_of(&found)?.filter(Session::has_witness);
+        let id = match known {
+            Some(known) => known.id,
+            None => self.follow(home, &found, (&id, None, told), &turn)?.0,
+        };
+        Ok(self.truth().of(home, &id))
+    }
+
     /// Has a watcher follow it, in a session of its own or in the one that it is in and where nobody serves it. Gives the
     /// session, and whether it was there before.
     fn follow(
@@ -169,27 +189,28 @@ impl Sessions {
         }
     }
 
-    /// Takes hold of the process, and says what it is.
+    /// The process that is named, or the agent that it is the wrapper of.
     fn found_elsewhere(&self, named: u32) -> Result<Found, Failure> {
-        let truth = self.truth();
         let wrapped = self.agent_started_by(named);
         let pid = wrapped.as_ref().map_or(named, |(_, process)| process.pid);
-        let gone = || {
-            Failure::new(Code::NoSuchProcess, format!("there is no process {named}, or it is over"))
-                .hint("`abide agents` lists the living agents, `ps` every process")
-        };
-        let process = truth.process(pid).ok_or_else(gone)?;
+        let agent = wrapped.and_then(|one| look_at(self.truth(), one));
+        self.take_hold(named, pid, agent)
+    }
+
+    /// Takes hold of a process, and says what it is.
+    fn take_hold(&self, named: u32, pid: u32, agent: Option<Agent>) -> Result<Found, Failure> {
+        let truth = self.truth();
+        let process = truth.process(pid).ok_or_else(|| gone(named))?;
         let identity = truth.identify(pid).map_err(|doubt| match truth.process(pid) {
             Some(_) => unproved(pid, &doubt.says()),
-            None => gone(),
+            None => gone(named),
         })?;
         let held = truth.hold(&identity).map_err(|liveness| match liveness {
-            Liveness::Dead(_) => gone(),
+            Liveness::Dead(_) => gone(named),
             Liveness::Alive(_) | Liveness::Unknown(_) => unproved(pid, &liveness.says()),
         })?;
         self.may_follow(&identity, &process)?;
         let kind = kin(truth, &process).map(|(adapter, _)| adapter.name());
-        let agent = wrapped.or_else(|| self.agent_started_by(pid)).and_then(|one| look_at(truth, one));
         Ok(Found { identity, held, process, agent, kind, wrapper: (pid != named).then_some(named) })
     }
 
@@ -228,8 +249,9 @@ impl Sessions {
     fn agent_started_by(&self, pid: u32) -> Option<Candidate> {
         let process = self.truth().process(pid)?;
         let (adapter, _) = kin(self.truth(), &process)?;
-        let mut family = self.truth().descendants(pid);
-        family.push(process);
+        // It comes before the agents that it may have started for itself.
+        let mut family = vec![process];
+        family.extend(self.truth().descendants(pid));
         among(self.truth(), family).into_iter().find(|(one, _)| one.name() == adapter.name())
     }
 
@@ -244,6 +266,11 @@ impl Sessions {
         };
         Ok(self.list()?.into_iter().find(is_it))
     }
+}
+
+fn gone(named: u32) -> Failure {
+    Failure::new(Code::NoSuchProcess, format!("there is no process {named}, or it is over"))
+        .hint("`abide agents` lists the living agents, `ps` every process")
 }
 
 fn unproved(pid: u32, why: &str) -> Failure {

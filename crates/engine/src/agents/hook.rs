@@ -2,7 +2,7 @@
 //! elsewhere. Whose turn it is, is found by going up from the hook to the agent.
 
 use abide_agents::hooks::{Heard, What, hear};
-use abide_core::evidence::{Adopted, Attention, Body, Role, TurnClosed, TurnOpened, Wants};
+use abide_core::evidence::{Attention, Body, Role, TurnClosed, TurnOpened, Wants};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::identity::Identity;
@@ -11,7 +11,7 @@ use super::resume::conversation_of;
 use super::{git, is_kin_of, masked};
 use crate::notify::{self, Told};
 use crate::truth::{Session, Truth};
-use crate::{Sessions, find, launch};
+use crate::{Sessions, find};
 
 /// So many processes stand between a hook and its agent at most.
 const LEVELS: usize = 12;
@@ -43,7 +43,7 @@ impl Sessions {
         let inside = inside.filter(|one| one.verdict.status.is_active());
         let session = match inside {
             Some(session) => Some(session),
-            None => self.of_its_own(agent, &heard, owner, told_of)?,
+            None => self.of_its_own(&heard, owner, told_of)?,
         };
         let Some(session) = session else { return Ok(None) };
         for body in facts(&session, agent, &heard, owner) {
@@ -52,11 +52,10 @@ impl Sessions {
         Ok(Some(session.id))
     }
 
-    /// The session of an agent that was started elsewhere: the one that is known, or a new one. What is over of the same
+    /// The session of an agent that was started elsewhere: the one that is known, or a new one, with a watcher. What is over of the same
     /// conversation is sealed first.
     fn of_its_own(
         &mut self,
-        agent: &str,
         heard: &Heard,
         owner: Option<Identity>,
         told_of: Option<&Told>,
@@ -65,54 +64,24 @@ impl Sessions {
         if matches!(heard.what, What::ToolBegan { .. } | What::ToolEnded { .. }) {
             return Ok(None);
         }
-        for session in self.list()? {
-            if conversation_of(&session).as_ref() == Some(&heard.conversation) {
-                let _ = self.sealed_first(&session);
-            }
-            let adopted = session.evidence.beginning.adopted.as_ref().map(|told| &told.body);
-            let Some(adopted) = adopted.filter(|adopted| adopted.agent.as_deref() == Some(agent)) else {
-                continue;
-            };
-            if owner.is_some_and(|owner| owner.is(&adopted.program)) && session.verdict.status.is_active() {
-                return Ok(Some(session));
+        let known = self.list()?;
+        for session in &known {
+            if conversation_of(session).as_ref() == Some(&heard.conversation) {
+                let _ = self.sealed_first(session);
             }
         }
         // Without its process nothing could ever be told of it.
-        let Some(program) = owner.filter(|_| !matches!(heard.what, What::SessionEnded { .. })) else {
-            return Ok(None);
+        let Some(owner) = owner else { return Ok(None) };
+        let is_its = |session: &&Session| {
+            let adopted = session.evidence.beginning.adopted.as_ref();
+            session.verdict.status.is_active() && adopted.is_some_and(|told| told.body.program.is(&owner))
         };
-        let id = launch::new_id()?;
-        let about = Adopted {
-            id: id.to_string(),
-            name: None,
-            program,
-            argv: self.truth.process(program.pid).map(|process| process.command).unwrap_or_default(),
-            cwd: heard.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default(),
-            agent: Some(agent.to_owned()),
-        };
-        self.make_known(&id, about, told_of).map(Some)
-    }
-
-    /// Makes a session of a process that was started elsewhere.
-    fn make_known(
-        &mut self,
-        id: &SessionId,
-        about: Adopted,
-        told_of: Option<&Told>,
-    ) -> Result<Session, Failure> {
-        let home = self.ensure_home()?;
-        let dir = home.draft(id)?;
-        let failed = |e: std::io::Error| Failure::io("create session", id, &e).about(id.as_str());
-        let mut pen = dir.write(Role::Hook, Truth::new().now().boot).map_err(failed)?;
-        let now = Truth::new().now();
-        let kept = told_of.map_or(Ok(()), |told| dir.set_told(told));
-        let recorded = kept.and_then(|()| pen.add(now.at, Body::Adopted(Box::new(about))));
-        let published = recorded.and_then(|()| home.publish(id));
-        if let Err(error) = published {
-            home.discard(id, &dir);
-            return Err(failed(error));
+        match known.iter().find(is_its) {
+            Some(known) if known.has_witness() => Ok(Some(known.clone())),
+            Some(_) => self.followed(&owner, told_of).map(Some),
+            None if matches!(heard.what, What::SessionEnded { .. }) => Ok(None),
+            None => self.followed(&owner, told_of).map(Some),
         }
-        Ok(self.truth.of(self.home().ok_or_else(|| find::nothing(id.as_str()))?, id))
     }
 
     fn add(&self, session: &Session, body: Body) -> Result<(), Failure> {

@@ -3,12 +3,12 @@
 use std::process::Stdio;
 
 use abide_testkit::deadline::until;
-use abide_testkit::{Ran, Running};
+use abide_testkit::{Ending, Ran, Running, Terminal};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{claude, done, stands};
-use crate::common::{Gate, World, data};
+use super::{claude, done, listed, stands};
+use crate::common::{Gate, World, data, ends_are_kept, observer};
 
 /// What the agent tells its hooks, as a file.
 pub(super) fn telling(world: &World, name: &str, more: &Value) -> String {
@@ -50,17 +50,72 @@ fn an_agent_started_elsewhere_has_a_session_by_its_hooks_which_is_over_when_it_i
     until("its turn is open", || stands(&world, &id).0 == "working");
     assert_eq!((&session["agent"], &session["status"]), (&"claude".into(), &"unattended".into()));
     assert_eq!(session["processes"]["program"]["pid"], agent.pid());
-    let turn = &world.told(&id, "turn_opened")[0];
-    assert_eq!((&turn["owner"]["pid"], &turn["turn"]), (&agent.pid().into(), &"prompt-1".into()));
+    let told = || world.told(&id, "turn_opened").into_iter().find(|turn| turn["turn"] == "prompt-1");
+    until("the turn that its hook told of is on record", || told().is_some());
+    assert_eq!(told().expect("a turn")["owner"]["pid"], agent.pid());
     // While it lives nothing seals it.
     done(&world, &["doctor", "--fix"]);
     assert!(world.told(&id, "sealed").is_empty());
+    // Nobody is left who could tell of its end.
+    let watcher = observer(&world.inspect(&id), "watcher");
+    watcher.signal(Signal::KILL);
+    watcher.await_end();
     agent.observer().signal(Signal::KILL);
     agent.observer().await_end();
     assert_eq!(stands(&world, &id).0, "settled");
     assert_eq!(world.inspect(&id)["status"], "lost");
     done(&world, &["doctor", "--fix"]);
     assert_eq!(world.told(&id, "sealed").len(), 1);
+}
+
+/// Not every agent runs a hook when a person stops a turn: Claude Code does not where a permission is refused.
+#[test]
+fn an_agent_known_by_its_hooks_is_followed_and_what_they_do_not_tell_is_seen() {
+    let world = World::new();
+    let opened = telling(&world, "opened.json", &json!({ "prompt": "go", "prompt_id": "prompt-1" }));
+    let asked =
+        telling(&world, "asked.json", &json!({ "tool_name": "Bash", "tool_input": { "command": "x" } }));
+    let [opened, asked] =
+        [hook(&world, "UserPromptSubmit", &opened), hook(&world, "PermissionRequest", &asked)];
+    let mut command = std::process::Command::new(claude(&world));
+    command.env("HOME", world.beside("")).env("TERM", "xterm").current_dir(world.beside(""));
+    let mut agent = Terminal::start(&command);
+    agent.until("? for shortcuts");
+    agent.type_in(format!("go TOOL:[{opened}; {asked}]\r").as_bytes());
+    agent.until("1. Yes");
+    agent.type_in(b"\r");
+    agent.until("fake-reply");
+    let session = sessions(&world).remove(0);
+    let id = session["id"].as_str().expect("an ID");
+    assert_eq!(world.told(id, "attention")[0]["wants"], "approval");
+    let settled = ("settled".to_owned(), "none".to_owned());
+    until("it is seen that it waits for nothing", || stands(&world, id) == settled);
+    let told = listed(&world, agent.observer().pid()).expect("it lives");
+    assert_eq!(
+        (&told["turn"], &told["attention"], &told["session"]),
+        (&"settled".into(), &"none".into(), &id.into())
+    );
+    // Its end is told by whoever follows it.
+    agent.type_in(&[4]);
+    assert_eq!(agent.reap(), Ending::Exited(0));
+    assert_eq!(world.wait(id).0, Some(if ends_are_kept() { 0 } else { 125 }));
+}
+
+/// Hooks may be run side by side.
+#[test]
+fn hooks_that_are_run_at_once_make_one_session() {
+    let world = World::new();
+    let began = telling(&world, "began.json", &json!({ "source": "startup" }));
+    let began = hook(&world, "SessionStart", &began);
+    let all = vec![format!("({began}) &"); 6].join(" ");
+    let mut command = std::process::Command::new(claude(&world));
+    command
+        .args(["-p", &format!("TOOL:[{all} wait]")])
+        .env("HOME", world.beside(""))
+        .current_dir(world.beside(""));
+    let mut agent = Running::start(command.stdin(Stdio::piped()).stdout(Stdio::null()));
+    let _ = agent.reap();
+    assert_eq!(sessions(&world).len(), 1);
 }
 
 #[test]
