@@ -16,9 +16,9 @@ use crate::{Sessions, find};
 /// So many processes stand between a hook and its agent at most.
 const LEVELS: usize = 12;
 /// What may stand between them: none of these is an agent.
-const BETWEEN: [&str; 15] = [
-    "sh", "bash", "dash", "zsh", "fish", "env", "npm", "npx", "node", "bun", "go", "cargo", "git", "setsid",
-    "abide",
+const BETWEEN: [&str; 25] = [
+    "sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "busybox", "tcsh", "csh", "env", "timeout",
+    "nice", "nohup", "setsid", "npm", "npx", "node", "bun", "deno", "go", "cargo", "git", "abide",
 ];
 
 impl Sessions {
@@ -105,8 +105,13 @@ fn owner(truth: &Truth, agent: &str) -> Option<Identity> {
         if is_kin_of(truth, &above, agent) {
             return truth.identify(above.pid).ok();
         }
-        let name = above.name.trim_start_matches('-');
-        if !BETWEEN.contains(&name) {
+        // Scripts rename themselves: npm is `npm run lint` then, and node has the name of a thread.
+        let first = above.command.first().and_then(|word| word.rsplit('/').next());
+        let is_between = |name: &str| {
+            let name = name.split(' ').next().unwrap_or_default();
+            BETWEEN.contains(&name.trim_start_matches('-'))
+        };
+        if !is_between(&above.name) && !first.is_some_and(is_between) {
             return None;
         }
     }

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{claude, done, listed, stands};
-use crate::common::{Gate, World, data, ends_are_kept, observer};
+use crate::common::{Gate, World, data, ends_are_kept, observer, pid};
 
 /// What the agent tells its hooks, as a file.
 pub(super) fn telling(world: &World, name: &str, more: &Value) -> String {
@@ -99,6 +99,52 @@ fn an_agent_known_by_its_hooks_is_followed_and_what_they_do_not_tell_is_seen() {
     agent.type_in(&[4]);
     assert_eq!(agent.reap(), Ending::Exited(0));
     assert_eq!(world.wait(id).0, Some(if ends_are_kept() { 0 } else { 125 }));
+}
+
+/// Whoever stands between a hook and its agent; and a turn whose owner cannot be told has none, whoever had the one before.
+#[test]
+fn the_owner_of_a_turn_is_found_behind_shells_and_scripts_and_is_nobody_where_it_cannot_be_told() {
+    let world = World::new();
+    let nest = "n=$1; shift; if test $n = 0; then \"$@\"; else sh nest $((n-1)) \"$@\"; fi; true";
+    let _ = world.home.around().file("nest", nest);
+    let cases = [
+        ("env X=1 sh -c 'HOOK; true'", true),
+        ("timeout 20 sh -c 'HOOK; true'", true),
+        ("bash -c 'printf %s \"npm run lint\" > /proc/$$/comm; HOOK; true'", true),
+        ("bash -c 'printf %s MainThread > /proc/$$/comm; HOOK; true'", true),
+        ("cp /bin/sh ksh; ./ksh -c 'HOOK; true'", true),
+        ("sh nest 4 sh -c 'HOOK; true'", true),
+        ("sh nest 12 sh -c 'HOOK; true'", false),
+        ("cp /bin/sh editor; ./editor -c 'HOOK; true'", false),
+        ("sh -c 'HOOK; true'", true),
+        ("(setsid sh -c 'read go < gate; HOOK; echo > over' &)", false),
+    ];
+    let mut script = String::new();
+    for (at, (case, _)) in cases.iter().enumerate() {
+        let told = telling(
+            &world,
+            &format!("{at}.json"),
+            &json!({ "prompt": "go", "prompt_id": format!("case-{at}") }),
+        );
+        script.push_str(&case.replace("HOOK", &hook(&world, "UserPromptSubmit", &told)));
+        script.push('\n');
+    }
+    let gates = ["gate", "over", "end"].map(|name| Gate::new(&world.beside(name)));
+    let script = world.home.around().file("script", &format!("{script}echo > ran\nread go < end\n"));
+    let prompt = format!("TOOL:[sh {}]", script.display());
+    let id = world.launch(&["--no-tty", "--cwd", &world.beside("")], &[&claude(&world), "-p", &prompt]);
+    until("the script has run", || std::path::Path::new(&world.beside("ran")).exists());
+    gates[0].open();
+    let _ = std::fs::read(world.beside("over"));
+    let agent = pid(&world.inspect(&id), "program");
+    let turns = world.told(&id, "turn_opened");
+    for (at, (case, is_told)) in cases.iter().enumerate() {
+        let turn = turns.iter().find(|turn| turn["turn"] == format!("case-{at}")).expect("it is on record");
+        let owner = if *is_told { agent.into() } else { Value::Null };
+        assert_eq!(turn["owner"]["pid"], owner, "{case}");
+    }
+    gates[2].open();
+    let _ = world.wait(&id);
 }
 
 /// Hooks may be run side by side.
