@@ -31,7 +31,7 @@ use crate::store::Home;
 use crate::truth::{Relative, Session, Truth};
 pub use abide_agents::Place;
 pub use adopt::Adoption;
-pub use checkpoint::{Checkpoint, Since};
+pub use checkpoint::{Ahead, Checkpoint, Since};
 use following::Following;
 pub use resume::Resumable;
 

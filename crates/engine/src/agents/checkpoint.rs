@@ -147,6 +147,15 @@ impl Since {
     }
 }
 
+/// A checkpoint that has what its file has not.
+#[derive(Debug)]
+pub struct Ahead {
+    pub checkpoint: Checkpoint,
+    pub since: Since,
+    /// The file may hold more than this conversation.
+    pub is_database: bool,
+}
+
 impl Sessions {
     /// The checkpoints of a session, the oldest first. Of one that is over, the last one is waited for.
     ///
@@ -251,7 +260,7 @@ impl Sessions {
         session: &Session,
         adapter: &'static dyn Adapter,
         conversation: &str,
-    ) -> Option<(Checkpoint, Since)> {
+    ) -> Option<Ahead> {
         let is_of = |told: &Checkpointed| {
             told.agent.as_deref() == Some(adapter.name())
                 && told.conversation.as_deref() == Some(conversation)
@@ -260,6 +269,7 @@ impl Sessions {
         let last = found.into_iter().rev().find(|one| one.is_kept && is_of(&one.told))?;
         let copy = self.proved(session, &last).ok()?;
         let file = Path::new(&last.told.file);
+        let is_database = is_database(&copy);
         let since = since(&copy, last.told.size, file).unwrap_or(Since::Rewritten);
         let is_ahead = match since {
             Since::Gone | Since::Shrunk => true,
@@ -274,7 +284,7 @@ impl Sessions {
                 until(&kept) > until(file)
             }
         };
-        is_ahead.then_some((last, since))
+        is_ahead.then_some(Ahead { checkpoint: last, since, is_database })
     }
 
     fn proved(&self, session: &Session, wanted: &Checkpoint) -> Result<File, Failure> {

@@ -9,7 +9,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_sys::{clock, poll};
 
-use super::checkpoint::{Checkpoint, Since};
+use super::checkpoint::Ahead;
 use super::{Agent, adapter_of, scribe, unanswered};
 use crate::truth::Session;
 use crate::wait::Ending;
@@ -34,8 +34,8 @@ pub struct Resumable {
     pub survivors: Vec<Survivor>,
     /// A living process that is at it.
     pub writer: Option<u32>,
-    /// The last checkpoint of it, and how its transcript stands to that, where the transcript has less.
-    pub ahead: Option<(Checkpoint, Since)>,
+    /// The last checkpoint of it, where the transcript has less.
+    pub ahead: Option<Ahead>,
 }
 
 impl Sessions {

@@ -32,7 +32,8 @@ const EXAMPLES: &str = "Examples:
     into the session every 30 s (`checkpoint.every` of the config file), and when the session hears a hangup, is asked to stop, or \
     ends; a session without an agent is always at work. Only what is new is stored. A checkpoint holds what the file held, secrets \
     included; it is private, and goes with its session. `show` and `restore` give nothing whose checksum is wrong (exit \
-    code 7). `restore` overwrites nothing without --force (`would_overwrite`, 6), nor what a living agent writes to."
+    code 7). `restore` overwrites nothing without --force (`would_overwrite`, 6), nor what a living agent writes to, and never the \
+    database in which an agent keeps all its conversations. Of a database, each checkpoint that differs is a whole copy."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -233,6 +234,16 @@ fn restore(front: &mut Front, sessions: &Sessions, how: Restoring) -> Result<(),
     let id = session.id.as_str();
     let to = how.to.unwrap_or_else(|| PathBuf::from(&picked.told.file));
     let is_there = std::fs::symlink_metadata(&to).is_ok();
+    let mut bytes = sessions.read_checkpoint(&session, &picked)?;
+    let mut first = [0; 1 << 16];
+    let mut length = read(&mut bytes, &mut first)?;
+    let is_database = first[..length].starts_with(DATABASE);
+    if is_there && is_database && picked.told.agent.is_some() && is_same(&to, Path::new(&picked.told.file)) {
+        let message = format!("{} is there, and may hold other conversations by now", to.display());
+        return Err(Failure::new(Code::WouldOverwrite, message)
+            .hint("--to PATH puts it elsewhere; nothing puts it in the place of a database that agents share")
+            .about(id));
+    }
     if is_there && !how.force {
         let message = format!("{} is there already", to.display());
         return Err(Failure::new(Code::WouldOverwrite, message)
@@ -245,10 +256,9 @@ fn restore(front: &mut Front, sessions: &Sessions, how: Restoring) -> Result<(),
             .hint("end it first, or put it elsewhere with --to PATH")
             .about(id));
     }
-    let mut bytes = sessions.read_checkpoint(&session, &picked)?;
-    let mut first = [0; 1 << 16];
-    let mut length = read(&mut bytes, &mut first)?;
-    refuse_beside_a_log(&to, &first[..length])?;
+    if is_database {
+        refuse_beside_a_log(&to)?;
+    }
     let target = Target::of(Some(&to))?.private();
     // What ends this program comes when the file is whole.
     let _signals = target.signals()?;
@@ -271,15 +281,24 @@ fn read(bytes: &mut impl Read, into: &mut [u8]) -> Result<usize, Failure> {
     bytes.read(into).map_err(|e| Failure::io("read", &"the checkpoint", &e))
 }
 
+/// How every database begins.
+const DATABASE: &[u8] = b"SQLite format 3\0";
+
+/// Whether two paths lead to the same file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    one == other || real(one).is_some_and(|one| real(other) == Some(one))
+}
+
 /// The log of another database would be taken for part of this one.
-fn refuse_beside_a_log(to: &Path, first: &[u8]) -> Result<(), Failure> {
+fn refuse_beside_a_log(to: &Path) -> Result<(), Failure> {
     let beside = ["-wal", "-journal"].map(|ending| {
         let mut name = to.as_os_str().to_owned();
         name.push(ending);
         PathBuf::from(name)
     });
     let holds = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|log| log.len() > 0);
-    match beside.iter().find(holds).filter(|_| first.starts_with(b"SQLite format 3\0")) {
+    match beside.iter().find(holds) {
         Some(log) => Err(Failure::new(
             Code::WouldOverwrite,
             format!("{} stands beside it and would be taken for part of the database", log.display()),

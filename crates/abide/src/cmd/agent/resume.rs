@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use abide_core::evidence::Terms;
 use abide_core::failure::{Code, Failure};
-use abide_engine::agents::{Checkpoint, Place, Resumable, Since};
+use abide_engine::agents::{Ahead, Place, Resumable, Since};
 use abide_engine::launch::{self, Input};
 use abide_engine::{Attaching, Request};
 use schemars::JsonSchema;
@@ -78,8 +78,8 @@ impl Verb for Args {
         if let Some(pid) = found.writer.filter(|_| !self.force) {
             return Err(in_use(&found, pid));
         }
-        if let Some((checkpoint, since)) = found.ahead.as_ref().filter(|_| !self.as_is) {
-            return Err(behind(&found, checkpoint, *since));
+        if let Some(ahead) = found.ahead.as_ref().filter(|_| !self.as_is) {
+            return Err(behind(&found, ahead));
         }
         if !self.detach {
             attach::needs_terminal()?;
@@ -159,8 +159,9 @@ fn in_use(found: &Resumable, pid: u32) -> Failure {
     }
 }
 
-fn behind(found: &Resumable, checkpoint: &Checkpoint, since: Since) -> Failure {
-    let what = match since {
+fn behind(found: &Resumable, ahead: &Ahead) -> Failure {
+    let checkpoint = &ahead.checkpoint;
+    let what = match ahead.since {
         Since::Gone => "is gone",
         Since::Shrunk => "was cut short",
         Since::Rewritten | Since::Same | Since::Grown | Since::Unreadable => "tells less than it did",
@@ -171,11 +172,15 @@ fn behind(found: &Resumable, checkpoint: &Checkpoint, since: Since) -> Failure {
         "the transcript of conversation {} {what}; checkpoint {number} of {at} has more",
         found.conversation
     );
-    let force = if since == Since::Gone { "" } else { " --force" };
+    let restore = format!("abide checkpoint restore {id} -n {number}");
+    let way_out = match (ahead.since, ahead.is_database) {
+        (Since::Gone, _) => format!("`{restore}` puts it back"),
+        (_, false) => format!("`{restore} --force` puts it back"),
+        // Other conversations are in it, and some of them may be newer.
+        (_, true) => format!("`{restore} --to PATH` gives back the database as it was, as a file of its own"),
+    };
     Failure::new(Code::CheckpointNewer, message)
-        .hint(format!(
-            "`abide checkpoint restore {id} -n {number}{force}` puts it back; `abide resume --as-is {id}` goes on without it"
-        ))
+        .hint(format!("{way_out}; `abide resume --as-is {id}` goes on without it"))
         .about(id)
 }
 

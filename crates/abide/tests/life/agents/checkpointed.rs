@@ -51,6 +51,32 @@ fn restored(world: &World, id: &str) -> String {
     fs::read_to_string(to).expect("it was restored")
 }
 
+/// Some agents keep all their conversations in one database: an old one in its place would cost all that came since.
+#[test]
+fn a_database_of_an_agent_is_given_back_beside_the_one_that_is_there_and_never_in_its_place() {
+    let (world, id) = working("1h");
+    let at = transcript(&world);
+    let database = concat!(env!("CARGO_MANIFEST_DIR"), "/../agents/fixtures/opencode-1.18.33/killed.db");
+    fs::copy(database, &at).expect("there is room");
+    done(&world, &["checkpoint", &id]);
+    done(&world, &["stop", &id]);
+    let mut other = OpenOptions::new().write(true).truncate(true).open(&at).expect("it is there");
+    other.write_all(b"another by now").expect("there is room");
+    let file = at.display().to_string();
+    for to in [&["--force"][..], &["--force", "--to", &file], &[]] {
+        let ran = world.abide.run(&[&["checkpoint", "restore", "--json", &id], to].concat());
+        let error = &ran.json()["error"];
+        assert_eq!((ran.code(), &error["code"]), (Some(6), &"would_overwrite".into()), "{error}");
+        assert!(!error["hint"].to_string().contains("--force"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(&at).expect("it is there"), "another by now");
+    let to = world.beside("restored.db");
+    done(&world, &["checkpoint", "restore", &id, "--to", &to]);
+    assert!(fs::read(to).expect("it was restored").starts_with(b"SQLite format 3"));
+    fs::remove_file(&at).expect("it is there");
+    done(&world, &["checkpoint", "restore", &id]);
+}
+
 /// The scribe, by the last fact that it wrote.
 fn scribe(world: &World, id: &str) -> Observer {
     let told = world.facts(id).into_iter().rev().find(|fact| fact["w"].to_string().starts_with("\"adapter"));
