@@ -148,6 +148,15 @@ pub enum By {
 }
 
 impl By {
+    /// Whether the agent itself says so, by what it does; a command line says only what it was told.
+    #[must_use]
+    pub const fn is_its_own_word(self) -> bool {
+        match self {
+            Self::Registry | Self::OpenFile => true,
+            Self::Argument | Self::Overtaken | Self::Newest => false,
+        }
+    }
+
     #[must_use]
     pub const fn says(self) -> &'static str {
         match self {

@@ -33,7 +33,7 @@ pub use abide_agents::Place;
 pub use adopt::Adoption;
 pub use checkpoint::{Ahead, Checkpoint, Since};
 use following::Following;
-pub use resume::Resumable;
+pub use resume::{InTurn, RESUMES, Resumable, Writer};
 
 /// A living agent.
 #[derive(Debug)]

@@ -59,6 +59,14 @@ pub(crate) fn in_turn(home: &Home) -> Result<File, Failure> {
     lock_names(&home.names()?).map_err(|e| Failure::io("lock the names in", &home.path().display(), &e))
 }
 
+/// Has whoever goes on with a conversation do so one after the other, as long as this is held.
+pub(crate) fn in_turn_to_resume(home: &Home) -> Result<File, Failure> {
+    let failed = |e: io::Error| Failure::io("lock the names in", &home.path().display(), &e);
+    let file = home.names()?.ensure_log(LOCK).map_err(failed)?;
+    lock::take_in_turn(&file, Holder::Resumer).map_err(failed)?;
+    Ok(file)
+}
+
 /// What sets a name free.
 fn way_out(holder: &Session) -> String {
     let (id, status) = (&holder.id, holder.verdict.status);

@@ -23,6 +23,8 @@ pub enum Holder {
     Courier,
     /// Whoever delivers one, for as long as that and its record take.
     Delivery,
+    /// Whoever goes on with a conversation, from asking who is at it until that is to be seen; one at a time in a home.
+    Resumer,
 }
 
 const BASE: i64 = 1 << 62;
@@ -37,6 +39,7 @@ impl Holder {
             Self::Watcher => BASE + 4,
             Self::Courier => BASE + 5,
             Self::Delivery => BASE + 6,
+            Self::Resumer => BASE + 7,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use abide_core::evidence::Terms;
 use abide_core::failure::{Code, Failure};
-use abide_engine::agents::{Ahead, Place, Resumable, Since};
+use abide_engine::agents::{Ahead, Place, RESUMES, Resumable, Since, Writer};
 use abide_engine::launch::{self, Input};
 use abide_engine::{Attaching, Request};
 use schemars::JsonSchema;
@@ -57,7 +57,8 @@ pub(crate) struct ResumedView {
     conversation: String,
     /// The session that it was last in.
     from: Option<String>,
-    /// Whether the agent said that it is at this very conversation; null if that could not be told in time.
+    /// Whether the agent is at this very conversation, by its own list, the file that it holds, or what it wrote; null if that
+    /// could not be told in time.
     came_back: Option<bool>,
     /// Tool calls that nothing answered; their effects may be there or not.
     unanswered: Vec<String>,
@@ -74,9 +75,10 @@ impl Verb for Args {
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let mut sessions = front.sessions()?;
         let session = self.session.as_deref().map(|wanted| sessions.find(wanted)).transpose()?;
+        let turn = sessions.in_turn_to_resume()?;
         let found = sessions.resumable(session.as_ref(), &here()?, self.prompt.as_deref())?;
-        if let Some(pid) = found.writer.filter(|_| !self.force) {
-            return Err(in_use(&found, pid));
+        if !self.force {
+            nobody_writes(&found)?;
         }
         if let Some(ahead) = found.ahead.as_ref().filter(|_| !self.as_is) {
             return Err(behind(&found, ahead));
@@ -90,10 +92,12 @@ impl Verb for Args {
             let _ = sessions.sealed_first(&sessions.find(from.as_str())?);
         }
         let resumed = sessions.run(request(front, &found)?)?;
+        // Whoever comes next sees the session, if not its agent.
+        drop(turn);
         if !self.detach {
             return attach::attach(front, &sessions, &resumed, how);
         }
-        let came_back = sessions.came_back(&resumed, &found.conversation, PATIENCE_MS)?;
+        let came_back = sessions.came_back(&resumed, &found, PATIENCE_MS)?;
         if came_back == Some(false) {
             let id = &resumed.id;
             let message =
@@ -116,7 +120,11 @@ impl Verb for Args {
             page.plain(&data.id).end();
         })?;
         if came_back.is_none() {
-            front.output.warn("the agent has not said yet which conversation it is at", None);
+            let hint = format!("`abide snapshot {}` shows what it says", data.id);
+            let is_over = sessions.find(&data.id)?.is_over();
+            let ended = "the agent ended before it was seen at the conversation";
+            let silent = "the agent has not said yet which conversation it is at";
+            front.output.warn(if is_over { ended } else { silent }, Some(&hint));
         }
         Ok(0)
     }
@@ -125,11 +133,11 @@ impl Verb for Args {
 fn request(front: &Front, found: &Resumable) -> Result<Request, Failure> {
     let size = run::parse_size(&front.value(Key::Size, None))?;
     let mut labels = BTreeMap::new();
-    labels.extend(found.from.as_ref().map(|id| ("resumes".to_owned(), id.to_string())));
+    labels.extend(found.from.as_ref().map(|id| (RESUMES.to_owned(), id.to_string())));
     Ok(Request {
         argv: found.argv.iter().map(OsString::from).collect(),
         env: launch::environment_on(found.had_terminal),
-        cwd: found.cwd.clone(),
+        cwd: found.place.cwd.clone(),
         name: None,
         labels,
         size: found.had_terminal.then_some(size),
@@ -148,15 +156,24 @@ fn here() -> Result<Place, Failure> {
     Ok(Place { cwd, variables: all.filter_map(|(key, value)| Some((text(key)?, text(value)?))).collect() })
 }
 
-fn in_use(found: &Resumable, pid: u32) -> Failure {
-    let agent = found.adapter.name();
-    let message = format!("process {pid} of {agent} is at conversation {}", found.conversation);
-    let failure = Failure::new(Code::ConversationInUse, message)
-        .hint("two that write to one conversation spoil it: end that one first, or --force");
-    match &found.from {
+fn nobody_writes(found: &Resumable) -> Result<(), Failure> {
+    let (agent, conversation) = (found.adapter.name(), &found.conversation);
+    let (message, hint) = match &found.writer {
+        Writer::Nobody => return Ok(()),
+        Writer::Process(pid) => (
+            format!("process {pid} of {agent} is at conversation {conversation}"),
+            "two that write to one conversation spoil it: end that one first, or --force",
+        ),
+        Writer::Unknown(why) => (
+            format!("whether a process of {agent} is at conversation {conversation} cannot be told: {why}"),
+            "`abide agents` shows who was asked; try again, or --force if you know that none is",
+        ),
+    };
+    let failure = Failure::new(Code::ConversationInUse, message).hint(hint);
+    Err(match &found.from {
         Some(id) => failure.about(id.as_str()),
         None => failure,
-    }
+    })
 }
 
 fn behind(found: &Resumable, ahead: &Ahead) -> Failure {

@@ -1,9 +1,13 @@
 //! The same conversation in a new session: refused while it is written, told what was left, and nothing repaired.
 
-use abide_testkit::deadline::until;
-use rustix::process::Signal;
+use std::process::Stdio;
 
-use super::{done, launched, transcript, until_it};
+use abide_testkit::deadline::until;
+use abide_testkit::{Ran, Running, Terminal};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{claude, done, launched, transcript, until_it};
 use crate::common::{World, data};
 
 /// Rows 48 and 49.
@@ -43,4 +47,109 @@ fn a_conversation_is_resumed_once_nobody_writes_it_and_its_unanswered_call_is_to
     done(&world, &["stop", again]);
     let tool = std::fs::read_to_string(&tool).expect("its pid").trim().parse().expect("a pid");
     abide_testkit::Observer::of(tool).signal(Signal::KILL);
+}
+
+/// A conversation that was begun, answered and left.
+fn left(world: &World) -> String {
+    let id = launched(world);
+    done(world, &["prompt", "--wait", &id, "hello"]);
+    done(world, &["keys", &id, "Ctrl-D"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    until("its summary is on record", || !world.told(&id, "summary").is_empty());
+    id
+}
+
+/// Row 48, where nobody writes it yet.
+#[test]
+fn of_many_who_resume_one_conversation_at_once_one_does() {
+    let world = World::new();
+    let id = left(&world);
+    let ask = || Running::start(world.abide.command(&["resume", "-d", "--json", &id]).stderr(Stdio::null()));
+    let mut answers: Vec<Value> = Vec::new();
+    for mut asked in (0..4).map(|_| ask()).collect::<Vec<_>>() {
+        answers.push(serde_json::from_str(&asked.line()).expect("JSON"));
+        let _ = asked.reap();
+    }
+    let (won, lost): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer["ok"] == true);
+    assert_eq!(won.len(), 1, "{answers:?}");
+    assert!(lost.iter().all(|answer| answer["error"]["code"] == "conversation_in_use"), "{answers:?}");
+    done(&world, &["stop", won[0]["data"]["id"].as_str().expect("an ID")]);
+}
+
+/// What we told an agent proves nothing: it may know nothing of the conversation.
+#[test]
+fn an_agent_that_only_was_told_a_conversation_is_not_said_to_be_at_it() {
+    let world = World::new();
+    let id = left(&world);
+    let real = claude(&world);
+    std::fs::rename(&real, world.beside("claude.real")).expect("it is there");
+    // A program under the agent's name that says no, and goes.
+    let copied = Ran::of(std::process::Command::new("cp").args(["/bin/sh", &real]));
+    assert_eq!(copied.code(), Some(0), "{copied:?}");
+    let told = data(&world.abide.run(&["resume", "-d", "--json", &id]));
+    assert_eq!(told["came_back"], Value::Null, "{told}");
+    let _ = world.wait(told["id"].as_str().expect("an ID"));
+}
+
+#[test]
+fn without_a_session_the_conversation_that_was_written_to_last_is_gone_on_with() {
+    let world = World::new();
+    let id = left(&world);
+    let by_hand = |prompt: &str| {
+        let mut command = std::process::Command::new(claude(&world));
+        command.args(["-p", prompt]).env("HOME", world.beside("")).current_dir(world.beside(""));
+        let ran = Ran::of(command.stdin(Stdio::null()));
+        assert_eq!(ran.code(), Some(0), "{ran:?}");
+    };
+    let resume = || {
+        let mut command = world.abide.command(&["resume", "-d", "--json"]);
+        // What was started by hand is found as a shell finds it.
+        command.env("PATH", format!("{}:/usr/bin:/bin", world.beside("")));
+        let told = data(&Ran::of(command.current_dir(world.beside(""))));
+        done(&world, &["stop", told["id"].as_str().expect("an ID")]);
+        told
+    };
+    let told = resume();
+    assert_eq!(told["from"], id, "{told}");
+    let old = told["conversation"].clone();
+    by_hand("hello");
+    let told = resume();
+    assert_eq!((&told["from"], &told["came_back"]), (&Value::Null, &true.into()), "{told}");
+    assert_ne!(told["conversation"], old);
+}
+
+#[test]
+fn an_adopted_agent_is_resumed_as_it_was_started_and_where_it_was() {
+    let world = World::new();
+    let adopted = || {
+        let mut command = std::process::Command::new(claude(&world));
+        command.env("HOME", world.beside("")).env("TERM", "xterm");
+        let mut agent = Terminal::start(&command);
+        agent.until("? for shortcuts");
+        let id =
+            world.abide.run(&["adopt", &agent.observer().pid().to_string()]).stdout.trim_end().to_owned();
+        (agent, id)
+    };
+    let resume = |id: &str| world.abide.run(&["resume", "-d", "--json", id]).json();
+    // Its conversation is known before it has taken a turn, and there is nothing of it.
+    let (mut agent, id) = adopted();
+    assert_eq!(resume(&id)["error"]["code"], "conversation_in_use");
+    until("its scribe follows it", || super::stands(&world, &id).0 == "settled");
+    agent.type_in(&[4]);
+    let _ = agent.reap();
+    until("its summary is on record", || !world.told(&id, "summary").is_empty());
+    let error = &resume(&id)["error"];
+    assert!(error["message"].to_string().contains("nothing is found of conversation"), "{error}");
+    let (mut agent, id) = adopted();
+    agent.type_in(b"hello\r");
+    agent.until("fake-reply");
+    until("its turn is on record", || !world.told(&id, "turn_opened").is_empty());
+    agent.type_in(&[4]);
+    let _ = agent.reap();
+    let _ = world.wait(&id);
+    let told = &resume(&id)["data"];
+    assert_eq!((&told["from"], &told["came_back"]), (&id.as_str().into(), &true.into()), "{told}");
+    let again = told["id"].as_str().expect("an ID");
+    assert_eq!(world.inspect(again)["cwd"], world.inspect(&id)["cwd"]);
+    done(&world, &["stop", again]);
 }
