@@ -7,12 +7,13 @@ use abide_engine::Session;
 
 use super::list;
 use super::page::{Page, Tone};
-use super::session::{ProcessView, SessionView};
+use super::session::{ProcessView, SessionView, SummaryView};
 use super::table::{self, Cell};
 use super::time::{Time, size, span};
 use super::word;
 
 const DAMAGE_SHOWN: usize = 3;
+const FILES_SHOWN: usize = 10;
 
 /// Puts one session on the page.
 pub(crate) fn put(page: &mut Page, session: &Session, view: &SessionView<'_>) {
@@ -120,7 +121,29 @@ fn agent(lines: &mut Lines, view: &SessionView<'_>) {
     if let Some(name) = agent.agent {
         lines.add("agent", &format!("{name}, turn {}, attention {}", agent.turn, agent.attention));
     }
+    if let Some(did) = &agent.summary {
+        lines.add("summary", &summary(did));
+        lines.maybe("conversation", did.conversation);
+        let more = did.files.len().saturating_sub(FILES_SHOWN);
+        did.files.iter().take(FILES_SHOWN).for_each(|file| lines.add("wrote to", file));
+        lines.maybe("wrote to", (more > 0).then(|| format!("and {more} more")).as_deref());
+        did.unanswered.iter().for_each(|call| lines.add("unanswered", call));
+    }
     lines.maybe("stuck since", agent.stuck_since.map(Time::local).as_deref());
+}
+
+/// What an agent did, in a line.
+fn summary(did: &SummaryView<'_>) -> String {
+    let tools: Vec<String> = did.tools.iter().map(|(tool, times)| format!("{tool} {times}")).collect();
+    let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
+    format!(
+        "prompts {}, turns {}, tools {tools}, tokens {} in and {} out, {}",
+        did.prompts,
+        did.turns,
+        did.input_tokens,
+        did.output_tokens,
+        span(did.duration_ms)
+    )
 }
 
 /// The places that cannot be read; where there are many, the first of them.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use abide_core::evidence::{How, Outcome, Resources, Survivor};
+use abide_core::evidence::{How, Outcome, Resources, Summary, Survivor};
 use abide_core::identity::{Liveness, Qualifier};
 use abide_core::verdict::Ground;
 use abide_engine::{Session, Sessions, View};
@@ -160,6 +160,30 @@ pub(crate) struct AgentView<'a> {
     pub(crate) stuck_since: Option<Time>,
     /// The adapter that knows this agent.
     pub(crate) agent: Option<&'a str>,
+    /// What it did, once it has ended and as far as its own files tell.
+    pub(crate) summary: Option<SummaryView<'a>>,
+}
+
+/// What an agent did.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Summary")]
+pub(crate) struct SummaryView<'a> {
+    pub(crate) conversation: Option<&'a str>,
+    pub(crate) version: Option<&'a str>,
+    pub(crate) model: Option<&'a str>,
+    pub(crate) prompts: u64,
+    /// Turns that were closed.
+    pub(crate) turns: u64,
+    /// How often each tool was called.
+    pub(crate) tools: &'a BTreeMap<String, u64>,
+    /// Files that its tools wrote to.
+    pub(crate) files: &'a [String],
+    pub(crate) input_tokens: u64,
+    pub(crate) output_tokens: u64,
+    /// From the first prompt to the last word.
+    pub(crate) duration_ms: u64,
+    /// Tool calls that nothing answered; what looks like a secret is masked.
+    pub(crate) unanswered: &'a [String],
 }
 
 /// The terminal.
@@ -382,6 +406,25 @@ impl<'a> AgentView<'a> {
             attention: session.verdict.attention.name(),
             stuck_since: session.verdict.stuck_since.map(|at| Time(at.wall)),
             agent: abide_engine::agents::name_of(session),
+            summary: session.evidence.work.summary.as_ref().map(|told| SummaryView::new(&told.body)),
+        }
+    }
+}
+
+impl<'a> SummaryView<'a> {
+    fn new(told: &'a Summary) -> Self {
+        Self {
+            conversation: told.conversation.as_deref(),
+            version: told.version.as_deref(),
+            model: told.model.as_deref(),
+            prompts: told.prompts,
+            turns: told.turns,
+            tools: &told.tools,
+            files: &told.files,
+            input_tokens: told.input_tokens,
+            output_tokens: told.output_tokens,
+            duration_ms: told.duration_ms,
+            unanswered: &told.unanswered,
         }
     }
 }

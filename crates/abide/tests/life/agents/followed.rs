@@ -27,6 +27,10 @@ fn a_turn_is_seen_to_work_to_ask_and_to_settle() {
         (&summary["prompts"], &summary["turns"], &summary["tools"]["Bash"]),
         (&1.into(), &1.into(), &1.into())
     );
+    let told = &world.inspect(&id)["summary"];
+    assert_eq!((&told["prompts"], &told["tools"]["Bash"]), (&1.into(), &1.into()), "{told}");
+    let page = world.abide.run(&["inspect", &id]).stdout;
+    assert!(page.contains("prompts 1, turns 1, tools Bash 1, tokens "), "{page}");
 }
 
 /// Row 44.
