@@ -8,7 +8,7 @@ use abide_core::identity::Identity;
 use abide_core::verdict::{Attention, Turn};
 use abide_sys::clock;
 
-use super::{Agent, anywhere, is_hook, wall};
+use super::{Agent, anywhere, is_hook, masked, wall};
 use crate::launch::SESSION;
 use crate::store::SessionDir;
 use crate::truth::{Session, Truth};
@@ -119,7 +119,7 @@ fn transcript_sign(story: &Story) -> Option<Sign> {
         None => {
             let at = story.last_at.or(turn.opened_at).unwrap_or(0);
             let says = match story.unanswered.last() {
-                Some(call) => format!("a turn is open, at {} {}", call.tool, call.with),
+                Some(call) => masked(&format!("a turn is open, at {} {}", call.tool, call.with)),
                 None => "a turn is open".to_owned(),
             };
             (Level { turn: Some(Turn::Working), attention: story.wants }, at, says)
@@ -147,7 +147,7 @@ pub(crate) fn session_signs(session: &Session, dir: &SessionDir, adapter: &'stat
     let hosted = session.evidence.helpers.hosted.as_ref().filter(|_| session.seen.host.is_alive());
     let view = dir.view().filter(|view| hosted.is_some_and(|told| told.body.generation == view.generation));
     if let Some((level, title)) = view.and_then(|view| Some((adapter.title(&view.title)?, view.title))) {
-        signs.push(Sign { source: Source::Title, level, at: wall(), until: None, says: title });
+        signs.push(Sign { source: Source::Title, level, at: wall(), until: None, says: masked(&title) });
     }
     signs
 }

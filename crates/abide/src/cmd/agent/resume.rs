@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use abide_core::evidence::Terms;
+use abide_core::evidence::{Survivor, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_engine::agents::{Ahead, Place, RESUMES, Resumable, Since, Writer};
 use abide_engine::launch::{self, Input};
@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::super::{Front, Verb, attach, run};
 use crate::config::key::Key;
+use crate::show::secret;
 use crate::show::time::Time;
 
 const EXAMPLES: &str = "Examples:
@@ -202,7 +203,8 @@ fn behind(found: &Resumable, ahead: &Ahead) -> Failure {
 }
 
 fn survivors(found: &Resumable) -> Vec<String> {
-    found.survivors.iter().map(|one| format!("{} {}", one.process.pid, one.command)).collect()
+    let named = |one: &Survivor| format!("{} {}", one.process.pid, secret::mask_words(&one.command));
+    found.survivors.iter().map(named).collect()
 }
 
 /// What the agent itself mostly does not know.

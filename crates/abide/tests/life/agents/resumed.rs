@@ -59,6 +59,37 @@ fn left(world: &World) -> String {
     id
 }
 
+/// Secrets in what an agent was asked to run, and in what it left running, are nobody's to read.
+#[test]
+fn no_secret_is_shown_of_what_an_agent_is_at_or_has_left() {
+    let world = World::new();
+    let (token, bearer) = ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "sk-ant-REDACTED");
+    let left = world.beside("left");
+    let command = format!("echo $$ > {left}; exec sh -c 'sleep 1000; : \"Bearer {bearer}\"' --token={token}");
+    let options = ["--no-tty", "--cwd", &world.beside("")];
+    let id = world.launch(&options, &[&claude(&world), "-p", &format!("go TOOL:[{command}]")]);
+    until_it(&world, &id, &["--turn", "working"]);
+    until("the tool runs", || std::fs::read_to_string(&left).is_ok_and(|text| text.ends_with('\n')));
+    let mut said = vec![world.abide.run(&["agents", "--json"]).stdout];
+    assert!(said[0].contains("a turn is open, at Bash"), "{said:?}");
+    let life = world.observe(id.clone());
+    life.program.0.signal(Signal::KILL);
+    life.program.0.await_end();
+    until("its summary is on record", || !world.told(&id, "summary").is_empty());
+    for json in [&["--json"][..], &[]] {
+        let ran = world.abide.run(&[&["resume", "-d", &id, "hello"], json].concat());
+        assert!(ran.stdout.contains("sleep 1000") || ran.stderr.contains("sleep 1000"), "{ran:?}");
+        said.extend([ran.stdout, ran.stderr]);
+        said.push(world.abide.run(&["inspect", &id]).stdout);
+        let again = world.abide.run(&["ls", "-aq"]).stdout.lines().next().expect("a session").to_owned();
+        // Nobody can type there, and so it goes by itself.
+        let _ = world.wait(&again);
+    }
+    assert!(said.iter().all(|text| !text.contains(token) && !text.contains(bearer)), "{said:#?}");
+    let left = std::fs::read_to_string(&left).expect("its pid").trim().parse().expect("a pid");
+    abide_testkit::Observer::of(left).signal(Signal::KILL);
+}
+
 /// Row 48, where nobody writes it yet.
 #[test]
 fn of_many_who_resume_one_conversation_at_once_one_does() {
