@@ -13,6 +13,10 @@ pub struct Schedule {
     every_ms: Option<u64>,
     /// When it was due last because of the time, in ms of boot time.
     last: Option<u64>,
+    /// The last time there was nothing to save: there may be at any look.
+    nothing: bool,
+    /// The turn that was open then, by the number of its fact.
+    turn: Option<u64>,
     /// Of the signals and stops up to the fact of this number none is due any more.
     heeded: u64,
 }
@@ -25,7 +29,8 @@ impl Schedule {
         let every_ms = launched.and_then(|told| told.body.terms.checkpoint_ms).unwrap_or(EVERY_MS);
         let turn = evidence.work.turn.as_ref().map_or(0, |told| told.order + 1);
         let done = evidence.work.saved.iter().map(|saved| saved.latest.order + 1).max().unwrap_or(0);
-        Self { every_ms: Some(every_ms).filter(|ms| *ms > 0), last: None, heeded: turn.max(done) }
+        let every_ms = Some(every_ms).filter(|ms| *ms > 0);
+        Self { every_ms, last: None, nothing: false, turn: None, heeded: turn.max(done) }
     }
 
     /// Why a checkpoint is due now, if one is. It counts as made: whoever cannot make it says so and waits for the next.
@@ -38,10 +43,23 @@ impl Schedule {
             self.last = None;
             return None;
         }
-        let up = self.wake_at(evidence).is_some_and(|at| at <= now);
+        // One turn may follow another between two looks.
+        let turn = evidence.work.turn.as_ref().map(|told| told.order);
+        if std::mem::replace(&mut self.turn, turn) != turn {
+            self.last = None;
+        }
+        let again = self.nothing && self.every_ms.is_some();
+        let up = again || self.wake_at(evidence).is_some_and(|at| at <= now);
         let due = asked.or(up.then_some(Reason::Interval));
-        self.last = if due.is_some() { Some(now) } else { self.last };
+        if due.is_some() {
+            (self.last, self.nothing) = (Some(now), false);
+        }
         due
+    }
+
+    /// There was nothing to save yet: it is due again whenever somebody looks, and nobody looks because of it.
+    pub const fn nothing_yet(&mut self) {
+        self.nothing = true;
     }
 
     /// The last one could not be made for now: it is due again at the next look.

@@ -44,6 +44,29 @@ fn a_turn_begins_with_a_checkpoint_and_has_one_at_each_interval_until_it_closes(
 }
 
 #[test]
+fn a_turn_that_follows_another_between_two_looks_begins_with_a_checkpoint() {
+    let interval = Some(Reason::Interval);
+    check(
+        &running().guard(turn_opened("t1")).guard(turn_closed("t1")).guard(turn_opened("t2")),
+        &[(1_000, 1, interval), (1_100, 2, interval), (1_200, 0, None)],
+    );
+}
+
+#[test]
+fn where_there_was_nothing_to_save_it_is_due_at_every_look_until_there_is() {
+    let story = running().guard(turn_opened("t1"));
+    let evidence = fold(&story.facts);
+    let mut schedule = Schedule::new(&evidence);
+    assert_eq!(schedule.due(1_000, &evidence), Some(Reason::Interval));
+    schedule.nothing_yet();
+    // Nobody comes because of it.
+    assert_eq!(schedule.wake_at(&evidence), Some(1_500));
+    assert_eq!(schedule.due(1_100, &evidence), Some(Reason::Interval));
+    assert_eq!(schedule.due(1_200, &evidence), None);
+    assert_eq!(schedule.due(1_600, &evidence), Some(Reason::Interval));
+}
+
+#[test]
 fn a_program_that_is_no_agent_is_always_at_work() {
     check(&running(), &[(0, 0, Some(Reason::Interval)), (500, 0, Some(Reason::Interval))]);
 }

@@ -1,7 +1,7 @@
 //! A stand-in for Claude Code, for tests without a model: it keeps the same list of sessions, writes transcripts of the
 //! same form, shows the same title and the same question before it runs a tool. It is started under the name `claude`.
 //! A prompt with `TOOL:[command]` has it ask for that command; `HANG` has it work until it is left; `UNLISTED` is answered without being listed as at work; `exit N` ends it with that
-//! code; anything else is answered. Without a terminal it asks nobody, and ends with the code of the tool that it ran. With `--untrusted` it asks a question first; with `--slow` it
+//! code; with `LATE` it works for a while before it writes anything; anything else is answered. Without a terminal it asks nobody, and ends with the code of the tool that it ran. With `--untrusted` it asks a question first; with `--slow` it
 //! takes its time before its input is there, and loses what is typed before. With `--wrap` before
 //! all others it starts itself and stands by, as the wrappers of some agents do; with `--wrap-behind FIFO` once that can be read.
 
@@ -21,6 +21,8 @@ use super::typing::raw;
 const VERSION: &str = "2.1.197";
 /// So long a slow one takes to begin.
 const SLOW_MS: u64 = 800;
+/// So long it works before it writes, where it is late.
+const LATE_MS: u64 = 1_500;
 /// So long a turn takes that only its transcript tells of.
 const UNLISTED_MS: u64 = 400;
 
@@ -139,6 +141,10 @@ impl Claude {
 
     /// Takes a turn; gives the code of the tool that it ran.
     fn turn(&mut self, prompt: &str, keys: &mut impl Read) -> io::Result<u8> {
+        if prompt.contains("LATE") {
+            self.busy()?;
+            let _ = poll::readable(&[io::stdin().as_fd()], Some(LATE_MS));
+        }
         self.line("user", json!({ "role": "user", "content": prompt }))?;
         if prompt.contains("UNLISTED") {
             // Long enough to be seen in the transcript, where alone it stands.

@@ -51,6 +51,19 @@ fn restored(world: &World, id: &str) -> String {
     fs::read_to_string(to).expect("it was restored")
 }
 
+/// A turn may be open before anything is written of it: what there is then is saved as soon as there is.
+#[test]
+fn the_first_of_a_transcript_is_saved_at_once_however_late_it_is_written() {
+    let world = World::new();
+    let _path = world.home.config("[checkpoint]\nevery = '1h'\n");
+    let id = launched(&world);
+    done(&world, &["prompt", &id, "LATE, please HANG"]);
+    until_it(&world, &id, &["--turn", "working"]);
+    until("it is saved", || !saved(&world, &id).is_empty());
+    assert_eq!(saved(&world, &id)[0]["reason"], "interval");
+    done(&world, &["stop", &id]);
+}
+
 /// Some agents keep all their conversations in one database: an old one in its place would cost all that came since.
 #[test]
 fn a_database_of_an_agent_is_given_back_beside_the_one_that_is_there_and_never_in_its_place() {

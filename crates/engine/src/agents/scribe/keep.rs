@@ -71,6 +71,9 @@ impl Scribe<'_> {
         let is_at = |saved: &&Saved| at.is_some() && saved.latest.body.conversation.as_ref() == at;
         let known = || work.saved.iter().find(is_at).map(Wanted::again);
         let wanted: Vec<Wanted> = transcript.or_else(known).into_iter().chain(named).collect();
+        if wanted.is_empty() {
+            self.keeping.schedule.nothing_yet();
+        }
         let mut again = false;
         for one in wanted {
             let stands = Stand::settled(&one.file);
