@@ -15,6 +15,8 @@ use crate::truth::Truth;
 
 /// Nobody looks for an agent, or for its scribe, more often than this, in ms.
 const APART_MS: u64 = 2_000;
+/// Without a terminal nothing need ever be shown: an agent is looked for so long after the beginning, and then no more.
+const LOOKS_MS: [u64; 5] = [500, 2_000, 5_000, 15_000, 60_000];
 /// Where there is somebody to follow, that somebody does is looked after this often, whatever was or was not shown.
 const AGAIN_MS: u64 = 10_000;
 
@@ -26,9 +28,12 @@ pub(super) struct Scribing {
     program: Option<u32>,
     /// An agent was seen, or files are saved.
     agent: bool,
+    has_terminal: bool,
     next_at: u64,
     /// Something was shown since.
     due: bool,
+    /// When an agent is looked for where there is no terminal, the last one first.
+    looks: Vec<u64>,
     image: Imaging,
 }
 
@@ -36,14 +41,19 @@ impl Scribing {
     pub(super) fn new(truth: Truth, dir: &SessionDir) -> Self {
         let evidence = dir.read().evidence();
         let launched = evidence.beginning.launched.as_ref().map(|told| &told.body);
+        let has_terminal = launched.is_none_or(|launched| launched.size.is_some());
+        let began = clock::now().boot;
+        let looks = LOOKS_MS.iter().map(|after| began.saturating_add(*after));
         Self {
             id: launched.and_then(|launched| SessionId::parse(&launched.id)),
             agent: launched.is_some_and(|launched| launched.agent.is_some()) || evidence.work.turn.is_some(),
             program: program_of(&evidence).map(|program| program.pid),
             image: Imaging::new(&evidence),
             truth,
+            has_terminal,
             next_at: 0,
             due: false,
+            looks: if has_terminal { Vec::new() } else { looks.rev().collect() },
         }
     }
 
@@ -55,7 +65,8 @@ impl Scribing {
     /// When to come back: because something was shown too soon after the last time, or because nothing was for long.
     pub(super) fn wake_at(&self) -> Option<u64> {
         let again = self.agent.then(|| self.next_at.saturating_add(AGAIN_MS));
-        if self.due { Some(self.next_at) } else { again }
+        let look = self.looks.last().copied().filter(|_| !self.agent).map(|at| at.max(self.next_at));
+        if self.due { Some(self.next_at) } else { look.or(again) }
     }
 
     /// Something was shown or somebody came: there may be an agent or a file by now, or no scribe any more, and the program
@@ -73,11 +84,13 @@ impl Scribing {
         self.due |= self.wake_at().is_some_and(|at| at <= now);
         let Some(id) = self.id.as_ref().filter(|_| self.due && now >= self.next_at) else { return };
         self.due = false;
+        while self.looks.pop_if(|at| *at <= now).is_some() {}
         self.next_at = now.saturating_add(APART_MS);
         if lock::ask(evidence.file(), Holder::Scribe) == Lock::Held {
             return;
         }
-        let comes = || self.program.is_some_and(|program| is_in_front(&self.truth, program));
+        let comes =
+            || self.program.is_some_and(|program| is_in_front(&self.truth, program, self.has_terminal));
         self.agent = self.agent || dir.checkpoints().is_ok() || comes();
         if self.agent {
             // Without one nothing is written down; the next time tries again.
@@ -96,7 +109,11 @@ impl Scribing {
     }
 }
 
-/// Whether whoever the terminal belongs to now is an agent, or starts one.
-fn is_in_front(truth: &Truth, program: u32) -> bool {
-    truth.foreground(program).iter().any(|one| agents::is_kin(truth, &one.process))
+/// Whether whoever the terminal belongs to now is an agent, or starts one; without a terminal, whether anyone of the family
+/// is.
+fn is_in_front(truth: &Truth, program: u32, has_terminal: bool) -> bool {
+    if has_terminal {
+        return truth.foreground(program).iter().any(|one| agents::is_kin(truth, &one.process));
+    }
+    truth.descendants(program).iter().any(|one| agents::is_kin(truth, one))
 }

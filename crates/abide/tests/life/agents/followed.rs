@@ -179,6 +179,19 @@ fn an_agent_behind_npm_goes_on_without_it_and_its_own_code_is_told() {
     wrapped.ends_as_it_says();
 }
 
+/// Nothing is ever shown there that would tell the host to look.
+#[test]
+fn an_agent_below_a_shell_without_a_terminal_is_followed() {
+    let world = World::new();
+    let gate = Gate::new(&world.beside("gate"));
+    let line = format!("{} -p 'TOOL:[read go < {}]'; exit 3", claude(&world), world.beside("gate"));
+    let id = world.launch(&["--no-tty", "--cwd", &world.beside("")], &["sh", "-c", &line]);
+    until("it is seen to work", || stands(&world, &id).0 == "working");
+    gate.open();
+    assert_eq!(world.wait(&id).0, Some(3));
+    assert_eq!(stands(&world, &id).0, "settled");
+}
+
 /// What a wrapper starts may end and be started again, and an agent may start another one of its kind.
 #[test]
 fn a_wrapper_that_outlives_its_agent_is_the_program_again() {
