@@ -41,14 +41,15 @@ impl<F: Fold> Lines<F> {
 
 impl<F: Fold> Reader for Lines<F> {
     fn read_on(&mut self) -> io::Result<bool> {
-        if self.tail.is_another()? {
+        let is_another = self.tail.is_another()?;
+        if is_another {
             (self.fold, self.unreadable) = (F::default(), 0);
         }
         let (fold, unreadable) = (&mut self.fold, &mut self.unreadable);
         let lines = self.tail.read_on(&mut |line| {
             *unreadable += u64::from(!line.is_empty() && !fold.line(line));
         })?;
-        if lines == 0 {
+        if lines == 0 && !is_another {
             return Ok(false);
         }
         let story = Story { unreadable: self.unreadable, ..self.fold.story() };

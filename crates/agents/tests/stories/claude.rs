@@ -2,7 +2,7 @@
 
 use abide_agents::How;
 
-use crate::{adapter, grows_alike, story, words};
+use crate::{adapter, fixture, grows_alike, put, story, words};
 
 const APPROVED: &str = "claude-2.1.197/approved.jsonl";
 const KILLED: &str = "claude-2.1.197/killed.jsonl";
@@ -50,6 +50,25 @@ fn what_a_resume_left_behind_is_not_waited_for() {
 fn a_growing_transcript_is_told_as_a_whole_one() {
     for path in [APPROVED, KILLED, RESUMED, DISORDERED] {
         grows_alike("claude", path, 97);
+    }
+}
+
+#[test]
+fn a_transcript_that_is_emptied_or_replaced_by_an_empty_one_tells_nothing_any_more() {
+    let scratch = abide_testkit::scratch::ScratchDir::new();
+    let path = scratch.path().join("its.jsonl");
+    let whole = std::fs::read(fixture(KILLED)).expect("a transcript");
+    for replaces in [false, true] {
+        put(&path, &whole);
+        let mut reader = adapter("claude").reader(&path, "");
+        assert!(reader.read_on().expect("read") && reader.story().turn.is_some());
+        if replaces {
+            std::fs::remove_file(&path).expect("it is there");
+        }
+        put(&path, "");
+        assert!(reader.read_on().expect("read"));
+        assert_eq!(reader.story(), &abide_agents::Story::default());
+        assert!(!reader.read_on().expect("read"), "that is no news a second time");
     }
 }
 
