@@ -70,6 +70,12 @@ pub(crate) fn masked(text: &str) -> String {
     redact::starred(text, &redact::secrets(text))
 }
 
+/// The names of all agents that are known.
+#[must_use]
+pub fn kinds() -> Vec<&'static str> {
+    abide_agents::ALL.iter().map(|adapter| adapter.name()).collect()
+}
+
 /// One that an adapter knows, by its process.
 pub(crate) type Candidate = (&'static dyn Adapter, Relative);
 

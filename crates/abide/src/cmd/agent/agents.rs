@@ -1,10 +1,12 @@
 //! `abide agents`: every agent on this machine, what needs a person first.
 
-use abide_core::failure::Failure;
+use abide_core::failure::{Code, Failure};
+use abide_engine::agents::kinds;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::{Faulty, Front, Verb};
+use crate::args::nearest;
 use crate::show::list::agents::{self, AgentView, SourceView};
 
 const EXAMPLES: &str = "Examples:
@@ -40,6 +42,11 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
+        if let Some(kind) = self.agent.as_deref().filter(|kind| !kinds().contains(kind)) {
+            let near = nearest::nearest(kind, &kinds()).map(|near| format!("`{near}`? "));
+            return Err(Failure::new(Code::Usage, format!("`{kind}` is no kind of agent that is known"))
+                .hint(format!("{}these are: {}", near.unwrap_or_default(), kinds().join(", "))));
+        }
         let (mut found, asked) = front.sessions()?.agents();
         found.retain(|agent| self.agent.as_deref().is_none_or(|name| name == agent.adapter.name()));
         let (agents, sources) = agents::views(found, asked);

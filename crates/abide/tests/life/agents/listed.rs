@@ -43,6 +43,16 @@ fn an_agent_started_elsewhere_is_listed_with_its_turn_and_gone_when_it_is_killed
     assert_eq!(listed(&world, agent.pid()), None);
 }
 
+#[test]
+fn a_kind_of_agent_that_is_not_known_is_refused_and_those_that_are_are_named() {
+    let world = World::new();
+    let ran = world.abide.run(&["agents", "--json", "cladue"]);
+    let error = &ran.json()["error"];
+    assert_eq!((ran.code(), &error["code"]), (Some(2), &"usage".into()), "{error}");
+    let hint = error["hint"].as_str().expect("a way out");
+    assert!(hint.starts_with("`claude`?") && hint.contains("codex"), "{hint}");
+}
+
 /// Row 45, where the pid was given away again: the entry is about another process than the one that has its pid.
 #[test]
 fn what_an_agents_own_list_says_of_an_earlier_process_with_its_pid_is_not_believed() {
