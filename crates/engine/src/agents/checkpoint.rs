@@ -207,8 +207,11 @@ impl Sessions {
                 .hint("put what belongs together into one file")
                 .about(id));
         }
-        let failed =
-            |file: &Path, e: &io::Error| Failure::io("save", &file.display(), e).about(id).in_status(status);
+        let failed = |file: &Path, e: &io::Error| {
+            let failure = Failure::io("save", &file.display(), e).about(id).in_status(status);
+            let way_out = "name a file that is there: it is saved as it is now, and again from then on";
+            if e.kind() == io::ErrorKind::NotFound { failure.hint(way_out) } else { failure }
+        };
         let mut pen =
             dir.write(Role::Client, self.truth().now().boot).map_err(|e| failed(Path::new(id), &e))?;
         let mut saved = Vec::new();

@@ -51,6 +51,16 @@ fn restored(world: &World, id: &str) -> String {
     fs::read_to_string(to).expect("it was restored")
 }
 
+#[test]
+fn a_file_that_is_not_there_is_not_saved_and_the_way_out_is_to_name_another() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    let ran = world.abide.run(&["checkpoint", "--json", &life.id, "--file", "/no/such/file"]);
+    let error = &ran.json()["error"];
+    assert_eq!(ran.code(), Some(1), "{error}");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.starts_with("name a file")), "{error}");
+}
+
 /// A turn may be open before anything is written of it: what there is then is saved as soon as there is.
 #[test]
 fn the_first_of_a_transcript_is_saved_at_once_however_late_it_is_written() {
