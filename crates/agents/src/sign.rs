@@ -10,7 +10,8 @@ pub struct Sign {
     pub level: Level,
     /// When it was so, in ms of wall time.
     pub at: i64,
-    /// After this it says nothing any more.
+    /// After this it says nothing any more: what was seen on a screen holds only while it is seen. What an agent told, by a
+    /// hook or in its files, holds for as long as it lives and tells nothing else, however long a turn takes.
     pub until: Option<i64>,
     pub says: String,
 }

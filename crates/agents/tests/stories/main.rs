@@ -12,6 +12,7 @@ mod npm;
 mod opencode;
 mod pi;
 mod qwen;
+mod weighed;
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -144,7 +144,13 @@ pub(crate) fn session_signs(session: &Session, dir: &SessionDir, adapter: &'stat
         let at = wants.map_or(at, |told| at.max(told.at.wall));
         signs.push(Sign { source: Source::Hook, level, at, until: None, says: "its hooks".to_owned() });
     }
-    let hosted = session.evidence.helpers.hosted.as_ref().filter(|_| session.seen.host.is_alive());
+    // Of a host that stands still nobody knows since when the title is another.
+    let hosted = session
+        .evidence
+        .helpers
+        .hosted
+        .as_ref()
+        .filter(|_| session.seen.host.is_alive() && session.has_answering_host());
     let view = dir.view().filter(|view| hosted.is_some_and(|told| told.body.generation == view.generation));
     if let Some((level, title)) = view.and_then(|view| Some((adapter.title(&view.title)?, view.title))) {
         signs.push(Sign { source: Source::Title, level, at: wall(), until: None, says: masked(&title) });

@@ -44,6 +44,8 @@ const SETTLED_MS: u64 = 5_000;
 const ALERT_MS: u64 = 1_000;
 /// The screen is looked at no more often than this.
 const SCREEN_MS: u64 = 400;
+/// What was shown says nothing any more this long after it was last seen, in ms of wall time.
+const SHOWN_MS: i64 = 2_000;
 /// An agent is looked for no more often than this.
 const SEARCH_MS: u64 = 500;
 /// The same where no agent was ever seen.
@@ -281,7 +283,8 @@ impl Scribe<'_> {
         self.at.shown = shown.flatten().and_then(|shown| {
             let level = super::level(agent.adapter, &super::lines(&shown.screen))?;
             let says = "what it shows".to_owned();
-            Some(Sign { source: Source::Screen, level, at: wall(), until: None, says })
+            let at = wall();
+            Some(Sign { source: Source::Screen, level, at, until: Some(at + SHOWN_MS), says })
         });
         self.at.shown.clone()
     }
