@@ -136,7 +136,7 @@ mod tests {
     use abide_sys::spawn::Image;
 
     /// A helper whose exec takes its time: it looks for its image in many places in vain, and then ends.
-    fn slow(arguments: &[&std::ffi::CStr]) -> Image {
+    fn slow(arguments: &[&CStr]) -> Image {
         Image {
             paths: vec![c"/no/such/image".to_owned(); 200_000],
             argv: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
