@@ -1,15 +1,18 @@
 //! The JSON twin of a session: the fields that `inspect`, `ls` and `run` promise, all of them always there.
 
+mod agent;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use abide_core::evidence::{How, Outcome, Resources, Summary, Survivor};
+use abide_core::evidence::{How, Outcome, Resources, Survivor};
 use abide_core::identity::{Liveness, Qualifier};
 use abide_core::verdict::Ground;
 use abide_engine::{Session, Sessions, View};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub(crate) use self::agent::{AgentView, SummaryView};
 use super::secret;
 use super::time::Time;
 use super::word::{self, StatusName};
@@ -148,42 +151,6 @@ pub(crate) struct ProcessView {
 pub(crate) struct HostView<'a> {
     pub(crate) generation: Option<u32>,
     pub(crate) version: Option<&'a str>,
-}
-
-/// What the agent in it does and wants.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct AgentView<'a> {
-    #[schemars(extend("enum" = ["working", "settled", "unknown"]))]
-    pub(crate) turn: &'static str,
-    #[schemars(extend("enum" = ["none", "approval", "answer", "unknown"]))]
-    pub(crate) attention: &'static str,
-    pub(crate) stuck_since: Option<Time>,
-    /// The adapter that knows this agent.
-    pub(crate) agent: Option<&'a str>,
-    /// What it did, once it has ended and as far as its own files tell.
-    pub(crate) summary: Option<SummaryView<'a>>,
-}
-
-/// What an agent did.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Summary")]
-pub(crate) struct SummaryView<'a> {
-    pub(crate) conversation: Option<&'a str>,
-    pub(crate) version: Option<&'a str>,
-    pub(crate) model: Option<&'a str>,
-    pub(crate) prompts: u64,
-    /// Turns that were closed.
-    pub(crate) turns: u64,
-    /// How often each tool was called.
-    pub(crate) tools: &'a BTreeMap<String, u64>,
-    /// Files that its tools wrote to.
-    pub(crate) files: &'a [String],
-    pub(crate) input_tokens: u64,
-    pub(crate) output_tokens: u64,
-    /// From the first prompt to the last word.
-    pub(crate) duration_ms: u64,
-    /// Tool calls that nothing answered; what looks like a secret is masked.
-    pub(crate) unanswered: &'a [String],
 }
 
 /// The terminal.
@@ -396,36 +363,6 @@ impl ProcessView {
         // The pid on record is the dead one's; its successor has not given its own yet.
         let pid = pid.filter(|_| qualifier != Some(Qualifier::Restarting));
         Self { pid, liveness: liveness.name(), qualifier: qualifier.map(|qualifier| qualifier.name()) }
-    }
-}
-
-impl<'a> AgentView<'a> {
-    fn new(session: &'a Session) -> Self {
-        Self {
-            turn: session.verdict.turn.name(),
-            attention: session.verdict.attention.name(),
-            stuck_since: session.verdict.stuck_since.map(|at| Time(at.wall)),
-            agent: abide_engine::agents::name_of(session),
-            summary: session.evidence.work.summary.as_ref().map(|told| SummaryView::new(&told.body)),
-        }
-    }
-}
-
-impl<'a> SummaryView<'a> {
-    fn new(told: &'a Summary) -> Self {
-        Self {
-            conversation: told.conversation.as_deref(),
-            version: told.version.as_deref(),
-            model: told.model.as_deref(),
-            prompts: told.prompts,
-            turns: told.turns,
-            tools: &told.tools,
-            files: &told.files,
-            input_tokens: told.input_tokens,
-            output_tokens: told.output_tokens,
-            duration_ms: told.duration_ms,
-            unanswered: &told.unanswered,
-        }
     }
 }
 
