@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod checks;
+mod elsewhere;
 mod kinds;
 mod place;
 

@@ -7,7 +7,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command};
 
 use abide_core::evidence::Size;
-use abide_core::screen::Screen;
+use abide_core::screen::{Screen, Told};
+use abide_sys::clock;
 use abide_sys::drill::with_defaults;
 use abide_sys::poll::{self, Interest};
 use abide_sys::pty::{self, Pty};
@@ -30,6 +31,8 @@ pub struct Terminal {
 struct Shown {
     bytes: Vec<u8>,
     screen: Screen,
+    /// What the program asks its terminal is answered.
+    answers: bool,
 }
 
 impl Terminal {
@@ -51,13 +54,39 @@ impl Terminal {
         let mut inside = Command::new("setsid");
         inside.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
         inside.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(directory) = command.get_current_dir() {
+            inside.current_dir(directory);
+        }
         inside.stdin(slave()).stdout(slave()).stderr(slave());
         let process = with_defaults(&mut inside)
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let observer = Observer::of(process.id());
-        let shown = Shown { bytes: Vec::new(), screen: Screen::new(size, 100) };
+        let shown = Shown { bytes: Vec::new(), screen: Screen::new(size, 100), answers: false };
         Self { process, observer, master: Some(File::from(pty.master)), shown, ended: None }
+    }
+
+    /// From now on what the program asks its terminal is answered.
+    #[must_use]
+    pub const fn answering(mut self) -> Self {
+        self.shown.answers = true;
+        self
+    }
+
+    /// Reads what is shown within so many ms, as a terminal does that somebody looks at.
+    ///
+    /// # Panics
+    /// If it is closed.
+    pub fn read_for(&mut self, ms: u64) {
+        let until = clock::now().boot.saturating_add(ms);
+        let master = self.master.as_mut().expect("the terminal is open");
+        loop {
+            let left = until.saturating_sub(clock::now().boot);
+            let ready = poll::readable(&[master.as_fd()], Some(left));
+            if left == 0 || !ready[0] || !read_some(master, &mut self.shown) {
+                return;
+            }
+        }
     }
 
     /// Gives it another size, as when its window is dragged.
@@ -193,7 +222,12 @@ fn read_some(master: &mut File, to: &mut Shown) -> bool {
     match master.read(&mut piece) {
         Ok(length) => {
             to.bytes.extend_from_slice(&piece[..length]);
-            let _ = to.screen.feed(&piece[..length]);
+            for notice in to.screen.feed(&piece[..length]) {
+                if let (Told::Answer(answer), true) = (notice.what, to.answers) {
+                    // A program that is gone asks nothing any more.
+                    let _ = master.write_all(&answer);
+                }
+            }
             length > 0
         }
         Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,

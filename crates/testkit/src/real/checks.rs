@@ -3,6 +3,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::elsewhere::by_hand;
 use super::kinds::Tools;
 use super::place::{PATIENCE, Place, process_of};
 use crate::Observer;
@@ -10,8 +11,14 @@ use crate::model::REPLY;
 
 type Check = fn(&Place) -> Result<(), String>;
 
-pub(super) const CHECKS: [(&str, Check); 4] =
-    [("one turn", one_turn), ("killed", killed), ("resumed", resumed), ("prompted", prompted)];
+pub(super) const CHECKS: [(&str, Check); 6] = [
+    ("one turn", one_turn),
+    ("killed", killed),
+    ("sealed", sealed),
+    ("resumed", resumed),
+    ("prompted", prompted),
+    ("by hand", by_hand),
+];
 
 /// The turn is told while it lasts and when it is over, the end is exact, and the summary counts the tool.
 fn one_turn(place: &Place) -> Result<(), String> {
@@ -60,17 +67,66 @@ fn killed(place: &Place) -> Result<(), String> {
     }
 }
 
+/// Everything of a session is killed in the middle of a turn: it is lost at once, with the cause; a doctor seals it, once; what
+/// was saved of the transcript can be read.
+fn sealed(place: &Place) -> Result<(), String> {
+    let (id, tool) = working(place)?;
+    place.until(&id, "a checkpoint", || Ok(place.fact(&id, "checkpointed").ok()))?;
+    let told = place.json(&["inspect", &id])?;
+    let pid = |who: &str| told["processes"][who]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+    let helpers = ["guard", "host", "program"].into_iter().filter_map(pid).filter_map(Observer::find);
+    let scribe = process_of(&format!("abide __scribe {id}"));
+    let agent = agent(&place.json(&["agents"])?, &id);
+    let all: Vec<Observer> = helpers.chain(scribe).chain(agent).collect();
+    // None of them can act on the death of another.
+    for signal in [Signal::STOP, Signal::KILL] {
+        all.iter().for_each(|process| process.signal(signal));
+    }
+    all.iter().for_each(Observer::await_end);
+    let told = place.json(&["inspect", &id])?;
+    same("the status", &told["status"], "lost")?;
+    if told["turn"] == "working" || told["outcome"]["cause"].is_null() {
+        return Err(format!("the turn is {}, the cause {}", told["turn"], told["outcome"]["cause"]));
+    }
+    for _ in 0..2 {
+        place.done(&["doctor", "--fix"])?;
+    }
+    let events = place.json(&["events", &id])?;
+    let events = events["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let seals = events.iter().filter(|fact| fact["fact"] == "sealed").count();
+    if seals != 1 {
+        return Err(format!("it was sealed {seals} times"));
+    }
+    let says = place.fact(&id, "turn_closed")?;
+    if place.kind.tools == Tools::Told && !says.contains("sleep 77") {
+        return Err(format!("the turn was closed without its unanswered call: {says}"));
+    }
+    if let Some(tool) = tool {
+        tool.signal(Signal::KILL);
+    }
+    place.done(&["checkpoint", "show", &id]).map(drop)
+}
+
 /// The same conversation goes on in a new session, and the agent answers there.
 fn resumed(place: &Place) -> Result<(), String> {
     let (id, tool) = kill(place)?;
     if let Some(tool) = tool {
         tool.signal(Signal::KILL);
     }
+    let before = conversation(place, &id)?;
     let resumed = place.json(&["resume", "-d", &id, "hello"])?;
     same("came_back", &resumed["came_back"], true)?;
     let again = resumed["id"].as_str().unwrap_or_default();
     place.done(&["wait", "--strict", "--cap", PATIENCE, again])?;
-    says_reply(place, again)
+    says_reply(place, again)?;
+    same("the conversation that was resumed", &resumed["conversation"], before.clone())?;
+    same("the conversation of the new session", &conversation(place, again)?, before)
+}
+
+/// The conversation that the agent of a session was at, by its summary.
+fn conversation(place: &Place, id: &str) -> Result<Value, String> {
+    let _ = place.fact(id, "summary")?;
+    Ok(place.json(&["inspect", id])?["summary"]["conversation"].take())
 }
 
 /// A prompt in its own interface opens a turn, which is over when it has answered.
@@ -82,8 +138,8 @@ fn prompted(place: &Place) -> Result<(), String> {
     place.done(&["stop", "--grace", "5s", &id]).map(drop)
 }
 
-/// Kills an agent while its tool runs, or in the middle of a reply where it has none; gives the session and the tool.
-fn kill(place: &Place) -> Result<(String, Option<Observer>), String> {
+/// An agent whose tool runs, or that is in the middle of a reply where it has none: the session and the tool.
+fn working(place: &Place) -> Result<(String, Option<Observer>), String> {
     place.model.let_go(false);
     // A process of ours alone, among all that sleep.
     let tool = format!("sleep 77.{}", abide_sys::clock::boot_micros());
@@ -94,6 +150,12 @@ fn kill(place: &Place) -> Result<(String, Option<Observer>), String> {
         Tools::None => None,
     };
     place.done(&["wait", "--turn", "working", "--timeout", PATIENCE, &id])?;
+    Ok((id, running))
+}
+
+/// Kills an agent that works; gives the session and the tool.
+fn kill(place: &Place) -> Result<(String, Option<Observer>), String> {
+    let (id, running) = working(place)?;
     let agent = place.until(&id, "the agent", || Ok(agent(&place.json(&["agents"])?, &id)))?;
     agent.signal(Signal::KILL);
     agent.await_end();

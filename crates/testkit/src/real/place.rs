@@ -6,12 +6,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use abide_core::evidence::Size;
 use serde_json::Value;
 
 use super::kinds::Kind;
 use crate::deadline::Deadline;
 use crate::model::Model;
-use crate::{Abide, Observer, Ran, ScratchHome};
+use crate::{Abide, Observer, Ran, ScratchHome, Terminal};
 
 /// Below the patience of what runs commands here: abide itself says what was missing.
 pub(super) const PATIENCE: &str = "50s";
@@ -130,6 +131,13 @@ impl Place {
         let mut command = self.at_home(Command::new(self.programs.join(self.kind.name)));
         let ran = Ran::of(command.args(arguments));
         ran.stdout + &ran.stderr
+    }
+
+    /// Starts the agent as a person would, in a terminal and outside of every session.
+    pub(super) fn by_hand(&self, arguments: &[&str]) -> Terminal {
+        let mut command = self.at_home(Command::new(self.programs.join(self.kind.name)));
+        command.args(arguments.iter().map(|word| self.filled(word, ""))).env("TERM", "xterm-256color");
+        Terminal::of_size(Size { cols: 100, rows: 30 }, &command).answering()
     }
 
     fn at_home(&self, mut command: Command) -> Command {
