@@ -33,7 +33,7 @@ fn what_was_seen_on_a_screen_says_nothing_once_it_has_expired() {
 fn what_an_agent_told_holds_until_it_tells_something_else() {
     let day = 86_400_000;
     let hook = sign(Source::Hook, Level::APPROVAL, NOW - day);
-    assert_eq!(told(&[hook.clone()]), (Turn::Working, Attention::Approval, Some(Source::Hook)));
+    assert_eq!(told(std::slice::from_ref(&hook)), (Turn::Working, Attention::Approval, Some(Source::Hook)));
     let closed = sign(Source::Transcript, Level::SETTLED, NOW - day + 1);
     assert_eq!(told(&[hook.clone(), closed]), (Turn::Settled, Attention::None, Some(Source::Transcript)));
     let listed = sign(Source::Registry, Level::SETTLED, NOW - 2 * day);
