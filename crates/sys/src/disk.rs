@@ -5,6 +5,7 @@ mod foreign;
 mod hold;
 mod log;
 mod room;
+mod tree;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,9 +25,9 @@ use rustix::process::geteuid;
 
 use crate::clock;
 
-pub use foreign::Foreign;
+pub use foreign::{Foreign, open_foreign, read_foreign};
 pub use log::{append, append_some, make_room, read_pieces};
-pub use room::{punch, room};
+pub use room::{next_data, punch, room};
 
 /// A directory that is ours and that nobody else may write to. We make them closed to everyone else.
 #[derive(Debug)]
@@ -57,9 +58,6 @@ impl Untrusted {
         }
     }
 }
-
-/// How often a directory is emptied that others still add to.
-const ROUNDS: u32 = 100;
 
 impl PrivateDir {
     /// Opens a directory by its path.
@@ -212,7 +210,9 @@ impl PrivateDir {
     /// If there is no room, or it cannot be read; then nothing has changed.
     pub fn replace_with(&self, name: &str, from: &mut impl io::Read) -> io::Result<()> {
         let draft = format!(".{name}");
-        let mut file = self.file(&draft, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
+        // What one that was killed left, or somebody planted: a link, another name of some file, a FIFO.
+        let _ = self.remove_tree(&draft);
+        let mut file = self.file(&draft, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
         io::copy(from, &mut file)?;
         Ok(rustix::fs::renameat(&self.0, draft.as_str(), &self.0, name)?)
     }
@@ -274,42 +274,6 @@ impl PrivateDir {
         match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
             Err(Errno::ISDIR) => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?),
             answer => Ok(answer?),
-        }
-    }
-
-    /// Removes a file, or a directory with everything in it. Links are removed, not followed.
-    ///
-    /// # Errors
-    /// If something cannot be removed.
-    pub fn remove_tree(&self, name: &str) -> io::Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat(&self.0, name, flags, Mode::empty()) {
-            Ok(dir) => {
-                let below = Self(dir);
-                // One who still works in it may add something after it was looked at; none can once it is gone.
-                for _ in 0..ROUNDS {
-                    for name in below.names()? {
-                        below.remove_tree(name.to_str().ok_or(io::ErrorKind::InvalidData)?)?;
-                    }
-                    match self.remove_if_there(name, AtFlags::REMOVEDIR) {
-                        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
-                        removed => return removed,
-                    }
-                }
-                Err(io::ErrorKind::DirectoryNotEmpty.into())
-            }
-            Err(Errno::NOTDIR | Errno::LOOP) => self.remove_if_there(name, AtFlags::empty()),
-            Err(Errno::NOENT) => Ok(()),
-            // What cannot be opened at all, a socket for one, is no directory.
-            Err(_) => self.remove_if_there(name, AtFlags::empty()),
-        }
-    }
-
-    /// Another may remove the same thing at the same time.
-    fn remove_if_there(&self, name: &str, flags: AtFlags) -> io::Result<()> {
-        match rustix::fs::unlinkat(&self.0, name, flags) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(errno.into()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::fs::{Mode, fchmod};
+use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat, openat};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
@@ -26,22 +26,26 @@ pub fn listen_below(dir: &PrivateDir, name: &str) -> io::Result<OwnedFd> {
     let socket = stream()?;
     // The name gets the mode that the socket has when it is bound, whatever the umask.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-    bind(&socket, &address(dir, name)?)?;
+    bind(&socket, &short(dir, &format!("/{name}"))?)?;
     listen(&socket, WAITING)?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     Ok(socket)
 }
 
-/// Connects to a name below the directory.
+/// Connects to a name below the directory. A link there is not followed, and whoever listens is of our uid.
 ///
 /// # Errors
-/// If nobody listens there.
+/// If nobody listens there who may be spoken to.
 pub fn connect_below(dir: &PrivateDir, name: &str) -> io::Result<OwnedFd> {
+    let there = openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    if !FileType::from_raw_mode(fstat(&there)?.st_mode).is_socket() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no socket"));
+    }
     let socket = stream()?;
     // Where too many wait to be let in, nobody waits for a place among them.
     rustix::io::ioctl_fionbio(&socket, true)?;
-    connect(&socket, &address(dir, name)?)?;
-    Ok(socket)
+    connect(&socket, &short(&there, "")?)?;
+    if is_ours(&socket) { Ok(socket) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
 /// Lets the next client of our uid in; none if there is none.
@@ -57,7 +61,7 @@ pub fn accept(listener: impl AsFd) -> io::Result<Option<OwnedFd>> {
             }
             Err(_) => return Ok(None),
         };
-        if sockopt::socket_peercred(&client).is_ok_and(|peer| peer.uid == geteuid()) {
+        if is_ours(&client) {
             return Ok(Some(client));
         }
     }
@@ -124,7 +128,12 @@ fn stream() -> io::Result<OwnedFd> {
 }
 
 /// A socket's path may have 107 bytes; through our own descriptor it is always short.
-fn address(dir: &PrivateDir, name: &str) -> io::Result<SocketAddrUnix> {
-    let path = format!("/proc/self/fd/{}/{name}", dir.as_fd().as_raw_fd());
+fn short(of: impl AsFd, below: &str) -> io::Result<SocketAddrUnix> {
+    let path = format!("/proc/self/fd/{}{below}", of.as_fd().as_raw_fd());
     Ok(SocketAddrUnix::new(path.as_str())?)
+}
+
+/// Whether whoever is at the other end has our uid.
+fn is_ours(socket: &OwnedFd) -> bool {
+    sockopt::socket_peercred(socket).is_ok_and(|peer| peer.uid == geteuid())
 }

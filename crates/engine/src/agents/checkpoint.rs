@@ -18,14 +18,14 @@ use abide_core::identity::Lock;
 use abide_core::moment::Moment;
 use abide_core::status::Column;
 use abide_sys::lock::{self, Holder};
-use abide_sys::{clock, poll};
+use abide_sys::{clock, disk, poll};
 
 use super::following::Following;
 use crate::facts::Wanted as Whose;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Session;
 use crate::{Sessions, find};
-use copy::{Copies, begins_with, open};
+use copy::{Copies, begins_with};
 
 /// How long the last checkpoint of a session that is over is waited for, and how often it is looked at.
 const LAST_MS: u64 = 3_000;
@@ -332,7 +332,7 @@ impl Sessions {
 
 /// How a file stands to so many bytes of a copy of it; none of a database.
 fn since(copy: &File, size: u64, file: &Path) -> Option<Since> {
-    let file = match open(file) {
+    let file = match disk::open_foreign(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Since::Gone),
         Err(_) => return Some(Since::Unreadable),
         Ok(file) => file,

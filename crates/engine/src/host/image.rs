@@ -1,6 +1,5 @@
 //! What the program runs: one that executes another program stays the same process, and both images are on record.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use abide_core::evidence::ImageChanged;
 use abide_core::evidence::fold::Evidence;
 use abide_core::identity::Identity;
 use abide_core::verdict::program_of;
+use abide_sys::disk;
 
 use crate::truth::Truth;
 
@@ -43,6 +43,6 @@ impl Imaging {
 
 fn is_binary(image: &Path) -> bool {
     let mut start = [0; 4];
-    let read = File::open(image).and_then(|mut file| file.read_exact(&mut start));
+    let read = disk::open_foreign(image).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start == *b"\x7fELF"
 }

@@ -36,6 +36,8 @@ const EXEC_BEGAN: &str = "r";
 const EXEC_SILENT: &str = "s";
 /// The number of the shell that reads it.
 const EXEC_SHELL: &str = "p";
+/// No number of a process is longer.
+const LONGEST_NUMBER: u64 = 20;
 
 fn exec_name(nonce: &str) -> String {
     format!("{EXEC}{nonce}")
@@ -112,9 +114,8 @@ impl SessionDir {
     /// Removes everything but the evidence and the slot.
     pub(crate) fn remove_bulk(&self) -> std::io::Result<()> {
         for name in self.dir.names()? {
-            let name = name.to_str().ok_or(std::io::ErrorKind::InvalidData)?;
             if name != EVIDENCE && name != OUTCOME {
-                self.dir.remove_tree(name)?;
+                self.dir.remove_tree(&name)?;
             }
         }
         Ok(())
@@ -207,7 +208,8 @@ impl SessionDir {
         for name in names.iter().filter_map(|name| name.to_str()).filter(|name| name.starts_with(EXEC)) {
             let Ok(dir) = self.dir.open_below(name) else { continue };
             let began = [EXEC_BEGAN, EXEC_SILENT].into_iter().any(|file| dir.read(file).is_ok());
-            let reader = dir.read(EXEC_SHELL).and_then(std::io::read_to_string);
+            let reader =
+                dir.read(EXEC_SHELL).and_then(|file| std::io::read_to_string(file.take(LONGEST_NUMBER)));
             let is_over = !began || reader.is_ok_and(|reader| reader.parse() == Ok(shell));
             if is_over && dir.is_held() == Some(false) {
                 let _ = self.dir.remove_tree(name);

@@ -76,7 +76,9 @@ fn walk(directory: &Path, files: &mut Vec<PathBuf>) {
             continue;
         }
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-        if matches!(ending.as_deref(), Some("ttf" | "otf" | "ttc" | "otc")) {
+        let is_font = matches!(ending.as_deref(), Some("ttf" | "otf" | "ttc" | "otc"));
+        // A FIFO of that name would be waited for.
+        if is_font && fs::metadata(&path).is_ok_and(|there| there.is_file()) {
             files.push(path);
         }
     }

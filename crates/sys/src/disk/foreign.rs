@@ -129,16 +129,30 @@ impl Foreign {
 }
 
 fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match OpenOptions::new().read(true).custom_flags(NONBLOCK).open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        opened => opened?,
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+    match read_foreign(path, most) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
     }
+}
+
+/// Opens a file of another program's for reading, where links lead; what is none is refused, and never waited for.
+///
+/// # Errors
+/// If it is not a regular file that may be read.
+pub fn open_foreign(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(NONBLOCK).open(path)?;
+    let is_file = file.metadata()?.is_file();
+    if is_file { Ok(file) } else { Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file")) }
+}
+
+/// Reads such a file, whole.
+///
+/// # Errors
+/// If it cannot be read, is no file, or is longer than `most`.
+pub fn read_foreign(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most { Err(ErrorKind::FileTooLarge.into()) } else { Ok(Some(bytes)) }
+    open_foreign(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// Where a name leads, also if nothing is there yet.

@@ -1,9 +1,10 @@
-//! Room on a disk: how much there is, and some of it given back.
+//! Room on a disk: how much there is, what a file takes of it, and some of it given back.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate};
 use rustix::io::Errno;
 
 /// How many bytes we could still write where a file or directory is.
@@ -26,5 +27,16 @@ pub fn punch(file: impl AsFd, part: std::ops::Range<u64>) -> io::Result<()> {
             Err(io::Error::new(io::ErrorKind::Unsupported, "its file system cannot give room back"))
         }
         answer => Ok(answer?),
+    }
+}
+
+/// Where something was written to a file at this offset or behind it; its end if nothing was.
+///
+/// # Errors
+/// If the file system does not say.
+pub fn next_data(file: &File, offset: u64) -> io::Result<u64> {
+    match rustix::fs::seek(file, SeekFrom::Data(offset)) {
+        Err(Errno::NXIO) => Ok(file.metadata()?.len().max(offset)),
+        found => Ok(found?),
     }
 }

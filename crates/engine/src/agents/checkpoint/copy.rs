@@ -71,7 +71,7 @@ impl Copies {
     /// Copies what a file holds now, where it differs from the last checkpoint of it; `next` is the number of a new copy.
     pub(super) fn take(&self, file: &Path, last: Option<&Checkpointed>, next: u64) -> io::Result<Copied> {
         for _ in 0..TRIES {
-            let source = open(file)?;
+            let source = disk::open_foreign(file)?;
             let copied = match is_database(&source) {
                 true => Some(self.take_database(file, &source, last, next)?),
                 false => self.take_bytes(&source, last, next)?,
@@ -254,15 +254,6 @@ impl Stand {
         let at = self.changed.0 * 1000 + self.changed.1 / 1_000_000;
         clock::now().wall.saturating_sub(at) < SETTLED_MS
     }
-}
-
-/// Opens a file to read; what is none is refused, and never waited for.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    const NONBLOCK: i32 = 0o4000;
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(NONBLOCK).open(path)?;
-    let is_file = file.metadata()?.is_file();
-    if is_file { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")) }
 }
 
 /// What was appended to a copy: how long it is then, and its sum; the same at the end of the last whole line.
