@@ -9,7 +9,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::keys;
 use abide_core::passage::Passed;
 use abide_core::wire::{
-    Attendance, CLIENTS, Inbox, LONGEST, Message, Tagged, ToClient, ToHostFromClient, VERSION,
+    ANSWERS, Attendance, CLIENTS, FINISHING, Inbox, LONGEST, Message, Tagged, ToClient, ToHostFromClient, VERSION,
 };
 use abide_sys::poll::{Interest, Ready};
 use abide_sys::sock;
@@ -24,6 +24,8 @@ const WAITING: usize = 1 << 20;
 const FROM_CLIENT: usize = LONGEST + 64;
 /// What may wait of what one client typed; one that typed more is not heard meanwhile.
 const DEFERRED: usize = 2 * LONGEST;
+/// So many marks of one client may wait to be on record.
+const MARKS: usize = 1_000;
 /// What of it is passed on before the guard is heard again.
 const A_TURN: usize = 1 << 20;
 /// One that holds the keyboard and types nothing for so long holds it no more.
@@ -77,12 +79,14 @@ enum Typing {
 }
 
 impl Typing {
+    /// What it takes to keep it: what says nothing takes something too.
     const fn bytes(&self) -> usize {
-        match self {
-            Self::Hold | Self::Release => 0,
-            Self::Input { bytes, .. } => bytes.len(),
-            Self::Exec { tagged, .. } => tagged.tag.len() + tagged.bytes.len(),
-        }
+        size_of::<Self>()
+            + match self {
+                Self::Hold | Self::Release => 0,
+                Self::Input { bytes, .. } => bytes.len(),
+                Self::Exec { tagged, .. } => tagged.tag.len() + tagged.bytes.len(),
+            }
     }
 }
 
@@ -136,7 +140,9 @@ impl Clients {
         self.all.iter().map(move |client| Interest {
             fd: client.socket.as_fd(),
             // One that does not take what it asked for, or types more than is taken, is not heard meanwhile.
-            read: client.outbox.bytes <= WAITING && client.typed_bytes <= DEFERRED,
+            read: client.outbox.bytes <= WAITING
+                && client.typed_bytes <= DEFERRED
+                && !client.waits_for_marks(),
             write: !client.outbox.is_empty(),
         })
     }
@@ -391,9 +397,19 @@ impl Client {
     /// Says for which size the rest is, and who drives. One that is behind is told with its next picture.
     fn stage(&mut self, size: Option<Size>, driver: Option<usize>) {
         let listens = self.attached.as_ref().is_some_and(|attached| !attached.behind);
-        if let Some(size) = size.filter(|_| listens) {
+        if self.outbox.bytes > WAITING
+            && let Some(attached) = &mut self.attached
+        {
+            attached.behind = true;
+            self.outbox.forget_pictures();
+        } else if let Some(size) = size.filter(|_| listens) {
             self.send(&ToClient::Stage { size, drives: driver == Some(self.number) });
         }
+    }
+
+    /// It asked for more marks than anyone does, and none of them is on record yet.
+    fn waits_for_marks(&self) -> bool {
+        self.marks.iter().map(String::len).sum::<usize>() > DEFERRED || self.marks.len() > MARKS
     }
 
     fn push(&mut self) {
@@ -428,6 +444,8 @@ impl Client {
                 self.send(&ToClient::Refused(refusal));
                 self.gone = true;
             }
+            // Under these names nobody types, or the host and the guard themselves.
+            ToHostFromClient::Hello { client: 0 | ANSWERS | FINISHING, .. } => self.gone = true,
             ToHostFromClient::Hello { client, .. } => {
                 self.id = client;
                 self.send(&ToClient::Welcome { version: VERSION, generation: turn.generation });
@@ -477,7 +495,12 @@ impl Client {
             ToHostFromClient::Snapshot => self.picture(true, turn),
             ToHostFromClient::Look => self.picture(false, turn),
             ToHostFromClient::Unrecorded(behind) => {
-                turn.wishes.push(Wish::Unrecorded { client: self.number, behind });
+                let number = self.number;
+                let asked =
+                    |known: &Wish| matches!(known, Wish::Unrecorded { client, .. } if *client == number);
+                if !turn.wishes.iter().any(asked) {
+                    turn.wishes.push(Wish::Unrecorded { client: number, behind });
+                }
             }
         }
     }
