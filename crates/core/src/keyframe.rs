@@ -96,7 +96,8 @@ pub fn head(bytes: &[u8; HEADER]) -> Option<(Head, usize)> {
     let behind = *rest.first_chunk()?;
     let (offset, position, time) = (number(0), number(1), number(2));
     let head = Head { offset, position, time, entries: number(3), behind, behind_at: number(4) };
-    (length <= LONGEST).then_some((head, length))
+    let near = (0..5).all(|index| number(index) < recording::FARTHEST);
+    (near && length <= LONGEST).then_some((head, length))
 }
 
 /// The body, if it is the one that belongs to the header.

@@ -23,6 +23,8 @@ pub const MARK: [u8; 4] = [0xAB, b'i', b'd', 0x01];
 pub const HEADER: usize = 32;
 /// No writer makes longer frames.
 pub const LONGEST: usize = 1 << 20;
+/// No recording comes so far, by its clock, its output or its file: what says so is damage, and need not be reckoned with.
+pub const FARTHEST: u64 = 1 << 62;
 
 macro_rules! kinds {
     ($($kind:ident $byte:literal $doc:literal,)+) => {
@@ -203,6 +205,9 @@ pub fn next(bytes: &[u8]) -> Next<'_> {
         return Next::More(HEADER + length - bytes.len());
     };
     if head[28..] != checksum(head, payload).to_le_bytes() {
+        return Next::Damage(skip(bytes));
+    }
+    if number(12).max(number(20)) >= FARTHEST {
         return Next::Damage(skip(bytes));
     }
     match Kind::from_byte(head[4]) {

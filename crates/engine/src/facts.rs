@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use abide_core::evidence::frame::{Found, Scanner};
+use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner};
 use abide_core::evidence::{Body, Witness};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
@@ -15,7 +15,7 @@ use abide_sys::watch::Watch;
 use abide_sys::{clock, disk};
 
 use crate::Sessions;
-use crate::store::{Home, SessionDir};
+use crate::store::{Home, LONGEST, SessionDir};
 
 /// A fact of a session, or a place in its evidence that cannot be read.
 #[derive(Debug, Clone, PartialEq)]
@@ -247,10 +247,17 @@ impl Reader {
                 None => found.push(one),
             }
         };
+        let left = LONGEST.saturating_sub(self.offset);
+        if left == 0 {
+            return found;
+        }
         let read = file
             .seek(SeekFrom::Start(self.offset))
-            .and_then(|_| disk::read_pieces(&mut file, u64::MAX, |piece| scanner.feed(piece, &mut take)));
+            .and_then(|_| disk::read_pieces(&mut file, left, |piece| scanner.feed(piece, &mut take)));
         self.offset += read.unwrap_or(0);
+        if self.offset >= LONGEST {
+            found.push(Found::Damage(Damage { offset: self.offset, length: 0, flaw: Flaw::Endless }));
+        }
         self.closed |= found.iter().any(closes);
         found
     }

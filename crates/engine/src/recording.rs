@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use abide_core::id::SessionId;
 use abide_core::recording::shed::{HEAD, Shed};
 use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, next, next_at_end};
+use abide_sys::disk;
 
 use crate::{Session, Sessions};
 use file::RecordingFile;
@@ -61,6 +62,8 @@ pub enum Found<'a> {
     Damage {
         offset: u64,
         bytes: &'a [u8],
+        /// So many bytes behind them were never written: there is nothing to read in them.
+        hole: u64,
     },
     /// The screen behind what was let go stands at this offset of the file, and is none.
     NoScreen {
@@ -108,6 +111,8 @@ struct Leads {
 struct Ahead {
     entry: Option<Entry<'static>>,
     length: usize,
+    /// Of damage: what was never written behind it.
+    hole: u64,
 }
 
 impl Reader {
@@ -168,7 +173,7 @@ impl Reader {
     /// Goes behind what was peeked at.
     pub(crate) fn pass(&mut self) {
         let (next, shed) = (self.next_offset(), self.shed_ahead());
-        let Some(Ahead { entry, length }) = self.ahead.take() else { return };
+        let Some(Ahead { entry, length, hole }) = self.ahead.take() else { return };
         if entry.is_some() {
             let begins = self.offset();
             self.behind = self.unread().first_chunk().map(|header| (begins, *header));
@@ -176,21 +181,22 @@ impl Reader {
         self.leads.on = shed.filter(|shed| shed.screen.is_some()).map(|shed| shed.goes_on);
         self.leads.last = shed.map_or(self.leads.last, |shed| shed.goes_on);
         match next {
-            Some(next) if next != self.offset() + length as u64 => self.go_to(next),
+            Some(next) if next != self.offset() + length as u64 || hole > 0 => self.go_to(next),
             Some(_) | None => self.taken += length,
         }
     }
 
     /// Where what follows that which was peeked at begins.
     fn next_offset(&self) -> Option<u64> {
-        let behind = self.offset() + self.ahead?.length as u64;
+        let Ahead { length, hole, .. } = self.ahead?;
+        let behind = self.offset() + length as u64 + hole;
         let shed = self.shed_ahead().map(|shed| shed.screen.unwrap_or(shed.goes_on));
         Some(shed.or(self.leads.on).unwrap_or(behind))
     }
 
     /// What was shed, if what was peeked at says it. A file that is shorter now leads nowhere.
     fn shed_ahead(&self) -> Option<Shed> {
-        let Ahead { entry: Some(entry), length } = self.ahead? else { return None };
+        let Ahead { entry: Some(entry), length, .. } = self.ahead? else { return None };
         let shed = Shed::of(&Entry { payload: &self.unread()[HEADER..length], ..entry })?;
         self.file.length().is_ok_and(|length| shed.goes_on <= length).then_some(shed)
     }
@@ -285,7 +291,7 @@ impl Reader {
                         continue;
                     }
                     let entry = Some(Entry { kind, number, time, position, payload: &[] });
-                    self.ahead = Some(Ahead { entry, length });
+                    self.ahead = Some(Ahead { entry, length, hole: 0 });
                     if self.given.is_some_and(|given| time <= given) {
                         self.pass();
                     }
@@ -293,13 +299,24 @@ impl Reader {
                 Next::Other(length) => self.taken += length,
                 Next::Damage(length) => {
                     if !self.is_overtaken() {
-                        self.ahead = Some(Ahead { entry: None, length });
+                        let hole = self.hole_behind(length);
+                        self.ahead = Some(Ahead { entry: None, length, hole });
                     }
                 }
                 Next::More(_) => return false,
             }
         }
         true
+    }
+
+    /// How much was never written behind damage to which all belongs that was read: a file that somebody made long takes no
+    /// longer to read than what is in it.
+    fn hole_behind(&self, damage: usize) -> u64 {
+        let ends = self.offset() + damage as u64;
+        if damage < self.unread().len() || damage < SEARCHED || self.is_led() {
+            return 0;
+        }
+        self.file.next_data(ends).unwrap_or(ends).min(self.limit).saturating_sub(ends)
     }
 
     /// Whether an entry of this kind may stand here. One that leads elsewhere and stands elsewhere is somebody's output.
@@ -321,12 +338,12 @@ impl Reader {
     }
 
     fn found(&self) -> Option<Found<'_>> {
-        let Ahead { entry, length } = self.ahead?;
+        let Ahead { entry, length, hole } = self.ahead?;
         let bytes = &self.unread()[..length];
         Some(match entry {
             Some(entry) => Found::Entry(Entry { payload: &bytes[HEADER..], ..entry }),
             None if self.is_led() => Found::NoScreen { offset: self.offset() },
-            None => Found::Damage { offset: self.offset(), bytes },
+            None => Found::Damage { offset: self.offset(), bytes, hole },
         })
     }
 
@@ -380,6 +397,9 @@ fn next_mark(file: &File, mark: [u8; 4], mut from: u64) -> Option<u64> {
             return Some(from + at as u64);
         }
         from += (got - mark.len() + 1) as u64;
+        if piece[..got].iter().all(|byte| *byte == 0) {
+            from = disk::next_data(file, from).unwrap_or(from);
+        }
     }
 }
 

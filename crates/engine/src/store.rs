@@ -12,7 +12,7 @@ use abide_core::id::SessionId;
 use abide_sys::disk::{self, PrivateDir, Untrusted};
 
 pub use log::{Reading, Writer};
-pub(crate) use log::{read_evidence, unopened};
+pub(crate) use log::{LONGEST, read_evidence, unopened};
 pub use session::SessionDir;
 
 const SESSIONS: &str = "sessions";

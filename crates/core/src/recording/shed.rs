@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::kept::Lacks;
-use super::{Entry, HEADER, Kind, LONGEST, cut_payload, cut_says};
+use super::{Entry, FARTHEST, HEADER, Kind, LONGEST, cut_payload, cut_says};
 use crate::evidence::frame::{body_from_line, body_to_line};
 
 /// The first entries stand in here, within one page of any machine, so that none is ever half replaced.
@@ -48,7 +48,10 @@ impl Shed {
         if entry.kind != Kind::Shed {
             return None;
         }
-        body_from_line(entry.payload).ok()
+        let shed: Self = body_from_line(entry.payload).ok()?;
+        let near =
+            [shed.goes_on, shed.entries, shed.screen.unwrap_or(0)].iter().all(|number| *number < FARTHEST);
+        near.then_some(shed)
     }
 
     /// What is missing for whoever reads this entry after so many bytes of output and so many entries, in one sentence; none

@@ -80,7 +80,9 @@ impl Point {
         let harvest = reader.bytes()?.to_vec();
         let (text, rest) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
         let place = Place { offset, behind, entries, position, time, has_terminal };
-        let whole = reader.0.is_empty();
+        let near =
+            [offset, entries, position, time, file_bytes, read_to].iter().all(|n| *n < recording::FARTHEST);
+        let whole = reader.0.is_empty() && near && behind.is_none_or(|(at, _)| at < recording::FARTHEST);
         whole.then_some(Self { file, file_bytes, read_to, gaps, place, screen, veil, harvest, text, rest })
     }
 }

@@ -255,8 +255,8 @@ impl Follow {
         let Self { mind, coming, damage, due, .. } = self;
         let mut take = |found: Found<'_>| match found {
             Found::NoScreen { offset } => mind.replayed.gaps.push(Gap::Screen(offset)),
-            Found::Damage { offset, bytes } => {
-                let apart = Damage::add(damage, offset, bytes);
+            Found::Damage { offset, bytes, hole } => {
+                let apart = Damage::add(damage, offset, bytes, hole);
                 mind.replayed.gaps.extend(apart.map(|apart| apart.told()));
             }
             Found::Entry(entry) => {

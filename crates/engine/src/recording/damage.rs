@@ -99,15 +99,16 @@ pub(crate) struct Damage {
 
 impl Damage {
     /// Adds to damage that was found; gives the one before if these bytes do not follow it.
-    pub(crate) fn add(known: &mut Option<Self>, offset: u64, bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn add(known: &mut Option<Self>, offset: u64, bytes: &[u8], hole: u64) -> Option<Self> {
+        let length = bytes.len() as u64 + hole;
         match known {
             Some(known) if known.offset + known.length == offset => {
-                known.length += bytes.len() as u64;
+                known.length += length;
                 None
             }
             Some(_) | None => {
                 let beginning = bytes[..bytes.len().min(HEADER + 1)].to_vec();
-                known.replace(Self { offset, length: bytes.len() as u64, beginning })
+                known.replace(Self { offset, length, beginning })
             }
         }
     }

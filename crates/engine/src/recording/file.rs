@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use abide_sys::disk;
+
 use super::packed::Packed;
 
 /// A recording to read.
@@ -43,6 +45,14 @@ impl RecordingFile {
         match self {
             Self::Plain(file) => Ok(file.metadata()?.len()),
             Self::Packed(packed) => Ok(packed.length()),
+        }
+    }
+
+    /// Where something was written at this offset or behind it; the end if nothing was.
+    pub(crate) fn next_data(&self, offset: u64) -> io::Result<u64> {
+        match self {
+            Self::Plain(file) => disk::next_data(file, offset),
+            Self::Packed(_) => Ok(offset),
         }
     }
 

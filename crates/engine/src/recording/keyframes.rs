@@ -159,8 +159,8 @@ pub(super) fn make(dir: &SessionDir, session: &Session, every: u64, at_the_end: 
                 replayed.entries = entry.counted(replayed.entries);
             }
             Found::NoScreen { offset } => replayed.gaps.push(Gap::Screen(offset)),
-            Found::Damage { offset, bytes } => {
-                let apart = Damage::add(&mut damage, offset, bytes);
+            Found::Damage { offset, bytes, hole } => {
+                let apart = Damage::add(&mut damage, offset, bytes, hole);
                 replayed.gaps.extend(apart.map(|apart| apart.told()));
             }
         }

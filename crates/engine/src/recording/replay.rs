@@ -336,8 +336,8 @@ impl<'a> Replay<'a> {
                     self.reader.pass();
                     return Ok(Taken::Gap(Gap::Screen(offset)));
                 }
-                Found::Damage { offset, bytes } => {
-                    let apart = Damage::add(&mut self.damage, offset, bytes);
+                Found::Damage { offset, bytes, hole } => {
+                    let apart = Damage::add(&mut self.damage, offset, bytes, hole);
                     self.due.damaged();
                     self.reader.pass();
                     let Some(apart) = apart else { continue };

@@ -73,8 +73,8 @@ pub(super) fn gather(
                 gathering.take(&entry);
             }
             Some(Found::NoScreen { .. }) => index.point.gaps += 1,
-            Some(Found::Damage { offset, bytes }) => {
-                let apart = Damage::add(&mut damage, offset, bytes);
+            Some(Found::Damage { offset, bytes, hole }) => {
+                let apart = Damage::add(&mut damage, offset, bytes, hole);
                 index.point.gaps += u64::from(apart.is_some());
             }
             // What is not whole of a session that is over never will be.

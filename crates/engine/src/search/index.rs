@@ -214,5 +214,8 @@ fn read_point(dir: &SessionDir) -> Option<Point> {
     if *sum != checksum(packed) {
         return None;
     }
-    Point::decode(&decompress_size_prepended(packed).ok()?)
+    // As long as it says it is, it is made room for.
+    let length = u64::from(u32::from_le_bytes(*packed.first_chunk()?));
+    let bytes = (length <= LONGEST_POINT).then(|| decompress_size_prepended(packed))?;
+    Point::decode(&bytes.ok()?)
 }

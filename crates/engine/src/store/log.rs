@@ -12,7 +12,7 @@ use abide_sys::disk::{self, Untrusted};
 use super::SessionDir;
 
 /// A log that is longer is not read to its end: no session writes so many facts, and no reader may be held up.
-const LONGEST: u64 = 64 << 20;
+pub(crate) const LONGEST: u64 = 64 << 20;
 
 /// Evidence being read: the file stays open, so that what is added later is read from there on.
 #[derive(Debug)]
