@@ -12,6 +12,7 @@ use abide_engine::{Step, What};
 use serde::Serialize;
 
 use super::{Characters, Ending, Export, Wanted};
+use crate::show::safe;
 
 /// Makes a terminal as it was at first.
 const RESET: &str = "\x1bc";
@@ -99,23 +100,18 @@ impl Cast {
         let (title, command) = (&about.title, about.command.as_deref());
         let (cols, rows) = (size.cols, size.rows);
         let header = match self.version {
-            Version::Two => serde_json::to_string(&HeaderV2 {
-                version: 2,
-                width: cols,
-                height: rows,
-                began,
-                title,
-                command,
-            }),
-            Version::Three => serde_json::to_string(&HeaderV3 {
+            Version::Two => {
+                safe::json(&HeaderV2 { version: 2, width: cols, height: rows, began, title, command })
+            }
+            Version::Three => safe::json(&HeaderV3 {
                 version: 3,
                 term: Term { cols, rows, kind: "xterm-256color" },
                 began,
                 title,
                 command,
             }),
-        }?;
-        writeln!(out, "{header}")?;
+        };
+        out.write_all(header.as_bytes())?;
         if self.wanted.from_start {
             return Ok(());
         }
@@ -147,8 +143,7 @@ impl Cast {
             Version::Three => piece.micros - std::mem::replace(&mut self.last, piece.micros),
         };
         write!(out, "[{}.{:06}, \"{}\", ", micros / 1_000_000, micros % 1_000_000, piece.code)?;
-        piece.data.serialize(&mut serde_json::Serializer::new(&mut *out))?;
-        out.write_all(b"]\n")
+        writeln!(out, "{}]", safe::json(&piece.data).trim_end())
     }
 
     /// Output as text: each byte that is no part of a character becomes what a terminal shows for it.

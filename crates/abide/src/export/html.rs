@@ -8,10 +8,11 @@ use abide_core::recording::pace::Pace;
 use abide_core::screen::Screen;
 use abide_core::screen::theme::{Colours, Theme};
 use abide_engine::{Step, What};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Ending, Export, Wanted};
 use crate::show::recorded::html;
+use crate::show::safe;
 
 /// Changes that come closer to each other than this, in microseconds, make one picture.
 const APART: u64 = 40_000;
@@ -94,14 +95,14 @@ impl Player {
         }
         self.changed = false;
         self.taken = Some(micros);
-        script(out, &format!("F.push({})", json!([micros / 1000, size.cols, size.rows, changed])))
+        script(out, "F", &json!([micros / 1000, size.cols, size.rows, changed]))
     }
 }
 
 /// A statement of ours; what it holds cannot end it.
-fn script(out: &mut dyn Write, statement: &str) -> io::Result<()> {
-    let safe = statement.replace('<', "\\u003c").replace(['\u{2028}', '\u{2029}'], " ");
-    writeln!(out, "<script>{safe}</script>")
+fn script(out: &mut dyn Write, list: &str, told: &Value) -> io::Result<()> {
+    let safe = safe::json(told).trim_end().replace('<', "\\u003c");
+    writeln!(out, "<script>{list}.push({safe})</script>")
 }
 
 impl Export for Player {
@@ -118,7 +119,7 @@ impl Export for Player {
         let now = if seen { self.pace.at(micros) } else { self.pace.then(micros) };
         self.changed |= seen;
         if let Some(name) = mark.map(String::from_utf8_lossy) {
-            script(out, &format!("M.push({})", json!([now / 1000, name])))?;
+            script(out, "M", &json!([now / 1000, name]))?;
         }
         // What is shown only until the next change comes is not worth a picture.
         let stays = step.until.is_none_or(|next| {
@@ -135,7 +136,7 @@ impl Export for Player {
         if let Some(micros) = ending.micros.map(|micros| self.pace.at(micros))
             && self.taken.is_some_and(|taken| micros / 1000 > taken / 1000)
         {
-            script(out, &format!("F.push({})", json!([micros / 1000, self.cols, self.rows.len(), []])))?;
+            script(out, "F", &json!([micros / 1000, self.cols, self.rows.len(), []]))?;
         }
         let last: String = self.rows.iter().map(|row| format!("{row}\n")).collect();
         write!(out, "<noscript><pre>{last}</pre></noscript>{SCRIPT}{}", html::TAIL)?;

@@ -7,6 +7,7 @@ use abide_core::screen::theme::{Colours, Rgb, Theme};
 use abide_core::screen::{Attrs, CellView, Screen, Underline};
 
 use super::runs::{Look, Run};
+use crate::show::safe;
 
 /// What a browser may be asked to follow.
 const SCHEMES: [&str; 4] = ["http://", "https://", "ftp://", "mailto:"];
@@ -51,7 +52,7 @@ pub(crate) const TAIL: &str = "</body></html>\n";
 /// The beginning of a document. `more` are further rules and scripts of ours.
 pub(crate) fn head(title: &str, colours: &Colours<'_>, cols: u16, more: &str) -> String {
     let mut name = String::new();
-    escape(&mut name, title);
+    escape(&mut name, &safe::line(title));
     let (fg, bg, cursor) = (hex(colours.foreground()), hex(colours.background()), hex(colours.cursor()));
     // No source but the page itself: nothing is fetched, whatever was shown.
     format!(
