@@ -9,6 +9,7 @@ mod configured;
 mod disk;
 mod ends;
 mod facts;
+mod hostile;
 mod killed;
 mod launch;
 mod namespaces;
