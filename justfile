@@ -18,9 +18,13 @@ fix:
     cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
     cargo fmt --all
 
-# Fuzz one target for a while (needs nightly and cargo-fuzz; `cargo fuzz list` names the targets)
-fuzz TARGET SECONDS="60":
-    cargo +nightly fuzz run {{ TARGET }} -- -max_total_time={{ SECONDS }}
+# Fuzz one target for a while (`ls fuzz/corpus` names them; fuzz/README.md)
+fuzz TARGET SECONDS="60" *OPTIONS:
+    bash fuzz/run {{ TARGET }} {{ SECONDS }} {{ OPTIONS }}
+
+# Fuzz every target, one after the other
+fuzz-all SECONDS="180":
+    for target in $(ls fuzz/corpus); do bash fuzz/run "$target" {{ SECONDS }} || exit 1; done
 
 # The tests of every row of docs/truth.md, and which rows hold
 truth:

@@ -2,12 +2,17 @@
 //! stands in another. Only the command line reads it; guard and host never do.
 
 pub(crate) mod form;
+/// What the fuzz target holds any config to.
+#[cfg(test)]
+#[path = "../../../fuzz/src/config.rs"]
+mod fuzzed;
 pub(crate) mod key;
 mod read;
 
 use std::fmt;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Code, Failure};
@@ -18,6 +23,8 @@ use key::Key;
 
 /// More is no config file.
 const LONGEST: u64 = 1 << 20;
+/// Nobody is waited for who may never write: `O_NONBLOCK`.
+const AT_ONCE: i32 = 0o4000;
 
 /// What the file says.
 #[derive(Debug, Clone, Default)]
@@ -63,10 +70,7 @@ impl Config {
             return Self::default();
         };
         match text(&path) {
-            Ok(text) => {
-                let (written, faults) = read::read(&text);
-                Self { path: Some(path), found: true, written, faults }
-            }
+            Ok(text) => Self::of(path, &text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Self { path: Some(path), ..Self::default() }
             }
@@ -77,6 +81,12 @@ impl Config {
                 Self { path: Some(path), found: true, written: Vec::new(), faults: vec![fault] }
             }
         }
+    }
+
+    /// What a file with this text says.
+    pub(crate) fn of(path: PathBuf, text: &str) -> Self {
+        let (written, faults) = read::read(text);
+        Self { path: Some(path), found: true, written, faults }
     }
 
     /// The file that is or would be read; none if the environment says too little.
@@ -188,7 +198,11 @@ fn path() -> Option<PathBuf> {
 
 fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    let file = OpenOptions::new().read(true).custom_flags(AT_ONCE).open(path)?;
+    if file.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::other("it is a FIFO"));
+    }
+    file.take(LONGEST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LONGEST {
         return Err(io::Error::other(format!("it is longer than {LONGEST} bytes")));
     }
@@ -200,5 +214,20 @@ fn below_home(text: &str) -> Option<PathBuf> {
     match text.strip_prefix("~/") {
         Some(rest) => Some(Variable::UserHome.absolute_path()?.join(rest)),
         None => Some(PathBuf::from(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn every_text_that_was_ever_found_to_matter_is_read() {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/config");
+        let texts: Vec<_> = std::fs::read_dir(corpus).expect("the corpus is in the tree").flatten().collect();
+        assert!(!texts.is_empty(), "the corpus is empty");
+        for text in texts {
+            super::fuzzed::run(&std::fs::read(text.path()).expect("it is ours"));
+        }
     }
 }
