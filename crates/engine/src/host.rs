@@ -10,6 +10,7 @@ mod outbox;
 mod prompt;
 mod scribing;
 mod succession;
+mod typing;
 mod view;
 mod wish;
 

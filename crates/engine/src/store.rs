@@ -169,7 +169,7 @@ impl Home {
 
     /// Removes a leftover with everything in it.
     pub(crate) fn clear(&self, leftover: &Leftover) -> std::io::Result<()> {
-        self.sessions.remove_tree(&leftover.name())
+        self.sessions.remove_tree(leftover.name())
     }
 
     /// Lets everyone see a draft.

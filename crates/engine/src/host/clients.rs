@@ -16,14 +16,13 @@ use abide_sys::sock;
 
 use super::line::Line;
 use super::outbox::Outbox;
+use super::typing::{DEFERRED, Typing};
 use super::wish::Wish;
 
 /// What may wait to be sent to one client. One that falls behind further gets a fresh picture when it is back.
 const WAITING: usize = 1 << 20;
 /// A message from a client may be this long.
 const FROM_CLIENT: usize = LONGEST + 64;
-/// What may wait of what one client typed; one that typed more is not heard meanwhile.
-const DEFERRED: usize = 2 * LONGEST;
 /// So many marks of one client may wait to be on record.
 const MARKS: usize = 1_000;
 /// What of it is passed on before the guard is heard again.
@@ -68,26 +67,6 @@ struct Turn<'a> {
     driver: &'a mut Option<usize>,
     wishes: &'a mut Vec<Wish>,
     late: &'a [u64],
-}
-
-/// What a client typed, in its order.
-enum Typing {
-    Hold,
-    Input { seq: u64, bytes: Vec<u8> },
-    Exec { seen: u64, tagged: Tagged },
-    Release,
-}
-
-impl Typing {
-    /// What it takes to keep it: what says nothing takes something too.
-    const fn bytes(&self) -> usize {
-        size_of::<Self>()
-            + match self {
-                Self::Hold | Self::Release => 0,
-                Self::Input { bytes, .. } => bytes.len(),
-                Self::Exec { tagged, .. } => tagged.tag.len() + tagged.bytes.len(),
-            }
-    }
 }
 
 struct Client {

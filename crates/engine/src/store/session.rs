@@ -231,7 +231,7 @@ impl SessionDir {
 
     /// Removes it. What is not there need not be removed.
     pub(crate) fn remove_exec(&self, nonce: &str) {
-        let _ = self.dir.remove_tree(&exec_name(nonce));
+        let _ = self.dir.remove_tree(exec_name(nonce));
     }
 
     /// Listens for clients.
