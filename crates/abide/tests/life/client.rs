@@ -5,6 +5,7 @@ mod broken_off;
 mod driven;
 mod driving;
 mod executing;
+mod hostile;
 mod screens;
 mod searching;
 mod signals;

@@ -9,7 +9,6 @@ mod configured;
 mod disk;
 mod ends;
 mod facts;
-mod hostile;
 mod killed;
 mod launch;
 mod namespaces;

@@ -6,6 +6,7 @@ use abide_testkit::scene::{Scene, dead, launch};
 use abide_testkit::{Ran, Tape};
 use rustix::process::Signal;
 
+use super::put;
 use crate::common::World;
 
 /// Clears the screen, sets the title, asks for an answer that would be typed, turns text around, hides some.
@@ -112,8 +113,7 @@ fn nothing_that_is_asked_for_comes_back_as_it_was_in_an_error() {
     let mut command = world.abide.command(&["config"]);
     check(&Ran::of(command.env("ABIDE_CONFIG", EVIL)), &["ABIDE_CONFIG"]);
     let config = world.beside("config");
-    std::fs::write(&config, format!("\"{}\" = 1\nsize = 'x{EVIL}'\n", EVIL.replace('\u{7}', "")))
-        .expect("there is room");
+    put(&config, format!("\"{}\" = 1\nsize = 'x{EVIL}'\n", EVIL.replace('\u{7}', "")));
     let mut command = world.abide.command(&["config"]);
     check(&Ran::of(command.env("ABIDE_CONFIG", &config)), &["config"]);
 }

@@ -10,6 +10,7 @@ use abide_testkit::scene::{Scene, dead};
 use abide_testkit::{Ran, Tape};
 use rustix::process::Signal;
 
+use super::put;
 use crate::common::{Gate, World};
 
 const SECRET: &str = "the victim's own words";
@@ -20,7 +21,7 @@ struct Victim(PathBuf);
 impl Victim {
     fn new(world: &World) -> Self {
         let path = PathBuf::from(world.beside("victim"));
-        fs::write(&path, SECRET).expect("there is room");
+        put(&path, SECRET);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("it is ours");
         Self(path)
     }
@@ -157,7 +158,7 @@ fn links_in_the_places_of_directories_and_names_lead_nobody_out() {
     let world = World::new();
     let outside = PathBuf::from(world.beside("outside"));
     fs::create_dir_all(outside.join("names")).expect("there is room");
-    fs::write(outside.join("file"), SECRET).expect("there is room");
+    put(outside.join("file"), SECRET);
     let snapshot = |path: &Path| -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(path)
             .expect("it is ours")

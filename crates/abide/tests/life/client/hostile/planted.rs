@@ -10,6 +10,7 @@ use abide_testkit::scene::{Scene, dead};
 use abide_testkit::{Ran, Tape};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
+use super::put;
 use crate::common::World;
 
 /// Far more than could be read while anybody waits.
@@ -104,14 +105,14 @@ fn check(what: &str, plant: impl Fn(&Path)) {
 #[test]
 fn a_huge_file_in_the_place_of_any_holds_nobody_up() {
     check("a huge file", |path| {
-        File::create(path).and_then(|file| file.set_len(HUGE)).expect("it takes no room")
+        File::create(path).and_then(|file| file.set_len(HUGE)).expect("it takes no room");
     });
 }
 
 #[test]
 fn a_fifo_in_the_place_of_any_file_holds_nobody_up() {
     check("a FIFO", |path| {
-        mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("there is room")
+        mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("there is room");
     });
 }
 
@@ -132,7 +133,7 @@ fn a_socket_in_the_place_of_any_file_is_told_as_damage_or_passed_over() {
 #[test]
 fn garbage_in_the_place_of_any_file_is_told_as_damage_or_passed_over() {
     let noise: Vec<u8> = (0..100_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 23) as u8).collect();
-    check("garbage", |path| fs::write(path, &noise).expect("there is room"));
+    check("garbage", |path| put(path, &noise));
     check("an empty file", |path| drop(File::create(path).expect("there is room")));
 }
 
@@ -168,7 +169,7 @@ fn what_is_planted_among_the_names_and_sessions_is_no_session_and_harms_none() {
                     .expect("there is room");
             }
         }
-        fs::write(dir.join("file0000"), "x").expect("there is room");
+        put(dir.join("file0000"), "x");
         std::os::unix::fs::symlink("/", dir.join("link0000")).expect("there is room");
         std::os::unix::fs::symlink("..", dir.join("up000000")).expect("there is room");
     }
