@@ -130,11 +130,10 @@ fn stands_for(body: &Body, code: u8) -> bool {
 }
 
 fn how_of(body: &Body) -> Option<How> {
-    match body {
-        Body::Ended(ended) => Some(ended.outcome.how),
-        Body::Sealed(_) => Some(How::Lost),
-        _ => None,
+    if let Body::Ended(ended) = body {
+        return Some(ended.outcome.how);
     }
+    matches!(body, Body::Sealed(_)).then_some(How::Lost)
 }
 
 fn pick(byte: u8) -> Liveness {

@@ -31,7 +31,7 @@ fn check_judgement(want: &Identity, here: &Here, seen: &Sighting) {
     let same_machine = want.machine.is_some() && want.machine == here.machine;
     match liveness {
         Liveness::Dead(Death::Reboot) => {
-            assert!(same_machine && here.boot.is_some_and(|boot| boot != want.boot))
+            assert!(same_machine && here.boot.is_some_and(|boot| boot != want.boot));
         }
         Liveness::Dead(_) | Liveness::Alive(_) => {
             assert!(

@@ -11,8 +11,11 @@ pub mod search;
 pub mod transcripts;
 pub mod wire;
 
+/// Takes any bytes.
+pub type Target = fn(&[u8]);
+
 /// Every target by its name, which is also that of its folder in `corpus/`. `config` stands apart: it is the binary's own.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, Target)] = &[
     ("evidence", evidence::run),
     ("identity", identity::run),
     ("keyframes", keyframes::run),

@@ -9,9 +9,8 @@ const TEST_COMMAND: &str = "cargo test --workspace";
 const ARCHITECTURE_LINES: usize = 250;
 /// The crates whose modules the code map names one by one.
 const MAPPED: [&str; 4] = ["core", "sys", "engine", "picture"];
-/// What others promise, and which test asks it of us.
-const RIVALS: &str = "docs/rivals.md";
-const TRUTH: &str = "docs/truth.md";
+/// What others promise, and which test asks it of us; what we promise whoever means harm, and under every fault.
+const CLAIMS: [&str; 3] = ["docs/rivals.md", "docs/SECURITY.md", "docs/truth.md"];
 /// Folders of the machines that people work on. Written so that this file does not contain them.
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
@@ -127,15 +126,20 @@ fn named_tests(text: &str) -> Vec<(usize, &str)> {
 fn every_test_that_is_named_for_a_behaviour_exists() {
     let paths = files(&["crates"]).into_iter().filter(|path| path.ends_with(".rs"));
     let sources: Vec<String> = paths.filter_map(|path| paper(&path)).collect();
-    let is_test = |name: &str| sources.iter().any(|source| source.contains(&format!("#[test]\nfn {name}()")));
     let mut missing = Vec::new();
-    for paper_of_tests in [RIVALS, TRUTH] {
-        let text = paper(paper_of_tests).expect(paper_of_tests);
+    for claims in CLAIMS {
+        let text = paper(claims).expect(claims);
         let named = named_tests(&text);
-        assert!(!named.is_empty(), "{paper_of_tests} has no table with tests");
-        let unknown = named.into_iter().filter(|(_, name)| !is_test(name));
-        let offender = |(line, name)| Offender::at(paper_of_tests, line, &format!("there is no test {name}"));
-        missing.extend(unknown.map(offender));
+        assert!(!named.is_empty(), "{claims} has no table with tests");
+        let is_test = |name: &str| {
+            let within = ["#[test]\n", "#[test]\n    "].map(|before| format!("{before}fn {name}()"));
+            sources.iter().any(|source| within.iter().any(|test| source.contains(test)))
+        };
+        let is_fuzzed = |name: &str| paper(&format!("fuzz/fuzz_targets/{name}.rs")).is_some();
+        let unknown = named.into_iter().filter(|(_, name)| !is_test(name) && !is_fuzzed(name));
+        missing.extend(
+            unknown.map(|(line, name)| Offender::at(claims, line, &format!("there is no test {name}"))),
+        );
     }
     expect_none(&missing, "name the test that asks it now");
 }
