@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use abide_core::evidence::How;
-use abide_core::instant::Span;
+use abide_core::instant::{Span, Time};
 use abide_core::recording::{HEADER, MARK};
 use abide_core::search::{Kind, Query, Reading, Strictness};
 use abide_engine::{Searching, Sessions};
@@ -99,7 +99,7 @@ impl Stage {
             while let Ok(Some(_)) = replay.next() {}
         }
         let query = Query::parse("t", Reading::Words, Strictness::default()).expect("a query");
-        let (from, to) = (i64::MIN, i64::MAX);
+        let (from, to) = (Time::Wall(i64::MIN), Time::Wall(i64::MAX));
         let searching = Searching { query, kind: Kind::Shown, from, to, limit: 10, every: true };
         let _ = sessions.search(&[session], &searching, &|_| {});
         true

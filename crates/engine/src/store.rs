@@ -11,8 +11,8 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_sys::disk::{self, PrivateDir, Untrusted};
 
-pub use log::{Reading, Writer};
 pub(crate) use log::{LONGEST, read_evidence, unopened};
+pub use log::{Reading, Writer};
 pub use session::SessionDir;
 
 const SESSIONS: &str = "sessions";

@@ -9,7 +9,8 @@ use abide_core::failure::{Code, Failure};
 use abide_core::keys;
 use abide_core::passage::Passed;
 use abide_core::wire::{
-    ANSWERS, Attendance, CLIENTS, FINISHING, Inbox, LONGEST, Message, Tagged, ToClient, ToHostFromClient, VERSION,
+    ANSWERS, Attendance, CLIENTS, FINISHING, Inbox, LONGEST, Message, Tagged, ToClient, ToHostFromClient,
+    VERSION,
 };
 use abide_sys::poll::{Interest, Ready};
 use abide_sys::sock;
