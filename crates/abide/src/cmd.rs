@@ -40,7 +40,7 @@ use abide_engine::notify::{Address, Told};
 use abide_engine::{Session, Sessions, Snapshot, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use about::{completions, config, man, schema, skill, version};
+use about::{completions, config, man, schema, selftest, skill, version};
 use agent::{adopt, agents, checkpoint, hook, hooks, result, resume};
 pub(crate) use drive::batch::BatchView;
 use drive::{batch, exec, keys, paste, prompt, resize, signal, type_text};
@@ -300,6 +300,7 @@ verbs! {
     "doctor" doctor Doctor,
     "notify" notify Notify,
     "demo" demo Demo,
+    "selftest" selftest Selftest,
     "config" config Config,
     "completions" completions Completions,
     "man" man Man,

@@ -13,43 +13,57 @@ use crate::truth::{Ending, Truth};
 pub const GRACE: u64 = 1_000_000;
 pub const RECORDED_WITHIN: u64 = 10_000_000;
 
-/// What kind of untruth something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $name:literal,)+) => {
+        /// What kind of untruth something is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum Kind { $($(#[$doc])* #[serde(rename = $name)] $kind,)+ }
+
+        impl Kind {
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)+ }
+            }
+        }
+    };
+}
+
+kinds! {
     /// Said to live, dead for over a second.
-    FalseLife,
+    FalseLife "false_life",
     /// Said to be over, and alive.
-    FalseDeath,
+    FalseDeath "false_death",
     /// Said to have never begun, or to be about to begin, and it has.
-    FalseBeginning,
-    WrongCode,
+    FalseBeginning "false_beginning",
+    WrongCode "wrong_code",
     /// A code where nobody can have seen one.
-    InventedCode,
+    InventedCode "invented_code",
     /// An end that somebody saw is called lost.
-    FalseLoss,
+    FalseLoss "false_loss",
     /// `unknown` where nothing keeps abide from telling.
-    NeedlessDoubt,
+    NeedlessDoubt "needless_doubt",
     /// The end was not recorded, or not told, for too long.
-    LateEnd,
-    WrongProcess,
+    LateEnd "late_end",
+    WrongProcess "wrong_process",
     /// Said to be asked to stop, or removed, and nobody asked.
-    FalseIntent,
-    LostSession,
-    MissingOutput,
-    DoubledOutput,
-    ForeignOutput,
+    FalseIntent "false_intent",
+    LostSession "lost_session",
+    MissingOutput "missing_output",
+    DoubledOutput "doubled_output",
+    ForeignOutput "foreign_output",
     /// A program ended although nobody ended it.
-    DisturbedProgram,
-    SignalledStranger,
-    LeftOver,
-    Panic,
-    Hang,
-    Malformed,
+    DisturbedProgram "disturbed_program",
+    SignalledStranger "signalled_stranger",
+    LeftOver "left_over",
+    Panic "panic",
+    Hang "hang",
+    Malformed "malformed",
     /// Refused although nothing stands in the way.
-    Refusal,
+    Refusal "refusal",
     /// Two answers of one command disagree with each other.
-    Contradiction,
+    Contradiction "contradiction",
+    /// Said to be served by nobody, and nobody hit its helpers.
+    FalseNeglect "false_neglect",
 }
 
 /// One untruth.
@@ -81,6 +95,7 @@ pub struct Asked {
 enum Meaning {
     Before,
     Alive,
+    Neglected,
     Finishing,
     Over,
     NeverRan,
@@ -93,7 +108,7 @@ enum Meaning {
 const MEANINGS: [(&str, Meaning); 10] = [
     ("starting", Meaning::Before),
     ("running", Meaning::Alive),
-    ("unattended", Meaning::Alive),
+    ("unattended", Meaning::Neglected),
     ("exiting", Meaning::Finishing),
     ("exited", Meaning::Over),
     ("failed", Meaning::NeverRan),
@@ -113,7 +128,7 @@ pub fn statement(asked: Asked, truth: &Truth, said: &Value) -> Vec<Lie> {
 /// How long ago the truth had changed when a question was asked whose answer does not know of it yet.
 #[must_use]
 pub fn lag(asked: Asked, truth: &Truth, said: &Value) -> u64 {
-    let alive = meaning(said) == Some(Meaning::Alive);
+    let alive = matches!(meaning(said), Some(Meaning::Alive | Meaning::Neglected));
     truth.dead.filter(|_| alive).map_or(0, |dead| asked.call.saturating_sub(dead))
 }
 
@@ -148,10 +163,11 @@ impl Case<'_> {
             instant.map_or("never".to_owned(), |at| format!("{:.3} s before", ago(at)))
         };
         let told = format!(
-            "{what}; said: {}; true: born {}, dead {}, may have ended as {:?} (kernel: {:?}), harm {:?}",
+            "{what}; said: {}; true: born {}, dead {}, removal asked {}, may have ended as {:?} (kernel: {:?}), harm {:?}",
             brief(self.said),
             when(truth.born),
             when(truth.dead),
+            when(truth.removal),
             truth.endings,
             truth.ending,
             truth.harm,
@@ -165,6 +181,10 @@ impl Case<'_> {
         let surely_alive = truth.born.is_some() && truth.dead.is_none() && truth.alive_at > back;
         match meaning {
             Meaning::Alive if dead_for > GRACE => self.lie(Kind::FalseLife, "dead for over a second"),
+            Meaning::Neglected if dead_for > GRACE => self.lie(Kind::FalseLife, "dead for over a second"),
+            Meaning::Neglected if !self.truth.hit() => {
+                self.lie(Kind::FalseNeglect, "nobody has hit its guard or its host");
+            }
             Meaning::Before if truth.born.is_some_and(|born| born + GRACE < call) => {
                 self.lie(Kind::FalseBeginning, "the program has spoken long ago");
             }
@@ -179,7 +199,8 @@ impl Case<'_> {
             Meaning::Lost if self.somebody_saw() => {
                 self.lie(Kind::FalseLoss, "guard or host was there to see it")
             }
-            Meaning::Doubt if !truth.harm.evidence => {
+            // What is being removed cannot be told any more.
+            Meaning::Doubt if !truth.harm.evidence && truth.removal.is_none() => {
                 self.lie(Kind::NeedlessDoubt, "nothing is hidden or damaged")
             }
             Meaning::Removed if truth.removal.is_none() => {
@@ -187,6 +208,7 @@ impl Case<'_> {
             }
             Meaning::Removed if truth.born.is_some() => self.outcome(false),
             Meaning::Alive
+            | Meaning::Neglected
             | Meaning::Before
             | Meaning::NeverRan
             | Meaning::Over

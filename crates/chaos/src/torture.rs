@@ -122,6 +122,14 @@ fn round(settings: &Settings, seed: u64, schedule: &Schedule) -> io::Result<Repo
     Ok(report)
 }
 
+/// A seed that nobody chose.
+///
+/// # Errors
+/// If the kernel has no random bytes.
+pub fn any_seed() -> io::Result<u64> {
+    Ok(u64::from_ne_bytes(clock::random_bytes()?) % 1_000_000)
+}
+
 /// Runs the plan that lies in a directory, and gives the report as JSON: what `inside` must do.
 ///
 /// # Errors

@@ -97,6 +97,12 @@ impl Truth {
         self.ending.map_or_else(|| self.endings.contains(&ending), |exact| exact == ending)
     }
 
+    /// Whether its guard or its host was hit, or both were not given what they need.
+    #[must_use]
+    pub const fn hit(&self) -> bool {
+        self.harm.guard || self.harm.host || self.harm.launch || self.harm.evidence
+    }
+
     /// Whether nobody was left to see its end, or to keep its terminal.
     #[must_use]
     pub const fn abandoned(&self) -> bool {

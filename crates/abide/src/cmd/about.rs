@@ -6,5 +6,6 @@ pub(super) mod config;
 pub(super) mod man;
 mod roff;
 pub(super) mod schema;
+pub(super) mod selftest;
 pub(super) mod skill;
 pub(super) mod version;

@@ -35,7 +35,8 @@ fn bare(status: &str) -> Value {
 #[test]
 fn true_answers_are_left_alone() {
     assert_eq!(kinds(&living(), &bare("running")), []);
-    assert_eq!(kinds(&living(), &bare("unattended")), []);
+    let alone = Harm { guard: true, host: true, ..Harm::default() };
+    assert_eq!(kinds(&Truth { harm: alone, ..living() }, &bare("unattended")), []);
     assert_eq!(kinds(&dead(5 * GRACE), &exited(3)), []);
     assert_eq!(kinds(&dead(GRACE / 2), &bare("running")), []);
     assert_eq!(kinds(&dead(GRACE / 2), &bare("exiting")), []);
@@ -90,6 +91,7 @@ fn a_code_must_be_the_one_that_was_seen() {
 #[test]
 fn doubt_and_loss_need_a_reason() {
     assert_eq!(kinds(&living(), &bare("unknown")), [Kind::NeedlessDoubt]);
+    assert_eq!(kinds(&living(), &bare("unattended")), [Kind::FalseNeglect]);
     assert_eq!(kinds(&dead(GRACE), &bare("lost")), [Kind::FalseLoss]);
     let unguarded = Harm { guard: true, ..Harm::default() };
     assert_eq!(kinds(&Truth { harm: unguarded, ..dead(GRACE) }, &bare("lost")), []);

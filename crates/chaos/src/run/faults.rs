@@ -15,7 +15,7 @@ use abide_sys::{clock, poll, signal};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
-use super::{Run, readers};
+use super::{Run, readers, sweep};
 use crate::judge::Kind;
 use crate::schedule::{Blow, Manner, Spoiling, Target, Victim};
 use crate::site::ask;
@@ -160,9 +160,15 @@ pub(super) fn stop(run: &Run, tag: u32, grace_ms: u64) {
     let truth = run.ledger.truth(tag);
     readers::judged(run, said.asked, &truth, &answered);
     if said.code == Some(0) && truth.born.is_some() && truth.dead.is_none() {
-        run.lie(
-            Kind::FalseDeath.about(tag, format!("`stop` exited with 0, and the program lives: {}", said.out)),
-        );
+        let says = format!("`stop` exited with 0, and the program lives: {}", said.out);
+        run.lie(Kind::FalseDeath.about(tag, says));
+    }
+    if said.code == Some(0) && truth.born.is_some() {
+        let left = sweep::of_session(&id);
+        if !left.is_empty() {
+            let says = format!("`stop` exited with 0, and these are left: {left:?}; it said {}", said.out);
+            run.lie(Kind::LeftOver.about(tag, says));
+        }
     }
 }
 

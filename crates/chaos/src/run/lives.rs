@@ -242,7 +242,9 @@ fn tell(run: &Run, tag: u32, order: Order, value: u64) {
 fn end(run: &Run, tag: u32, removal_ms: Option<u64>) {
     let truth = run.ledger.truth(tag);
     let Some(id) = truth.id.clone() else { return };
-    if truth.born.is_some() && !run.ledger.await_truth(tag, 2_000, |truth| truth.dead.is_some()) {
+    // What it was told may still be on its way.
+    let patience = if truth.endings.is_empty() { 0 } else { 2_000 };
+    if truth.born.is_some() && !run.ledger.await_truth(tag, patience, |truth| truth.dead.is_some()) {
         faults::stop(run, tag, 300);
         if !run.ledger.await_truth(tag, PATIENCE_MS, |truth| truth.dead.is_some()) {
             faults::kill_program(run, tag);

@@ -67,3 +67,18 @@ fn processes(run: &Run) {
         }
     }
 }
+
+/// What lives of a session's program and of what it started, by what they inherited. A corpse has no environment.
+pub(super) fn of_session(id: &str) -> Vec<String> {
+    let mark = format!("ABIDE_SESSION={id}");
+    let mut left = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()) {
+            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            left.push(format!("{}: {command}", entry.file_name().to_string_lossy()));
+        }
+    }
+    left
+}

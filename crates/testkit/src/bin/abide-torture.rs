@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use abide_chaos::schedule::Schedule;
-use abide_chaos::torture::{Settings, inside, torture};
-use abide_sys::{clock, drill};
+use abide_chaos::torture::{Settings, any_seed, inside, torture};
+use abide_sys::drill;
 
 const USAGE: &str =
     "abide-torture [--abide EXE] [--seed N] [--seconds N] [--answers N] [--readers N] [--pace MS]
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let mut settings = Settings {
         exe: beside("abide"),
         inside: (own(), vec!["--inside".to_owned()]),
-        seed: u64::from_ne_bytes(clock::random_bytes().unwrap_or_default()) % 1_000_000,
+        seed: any_seed().unwrap_or_default(),
         round_ms: 30_000,
         answers: 1,
         readers: 3,

@@ -8,7 +8,7 @@ const RUN_COMMAND: &str = "cargo run --release -- demo";
 const TEST_COMMAND: &str = "cargo test --workspace";
 const ARCHITECTURE_LINES: usize = 250;
 /// The crates whose modules the code map names one by one.
-const MAPPED: [&str; 4] = ["core", "sys", "engine", "picture"];
+const MAPPED: [&str; 5] = ["core", "sys", "engine", "picture", "chaos"];
 /// What others promise, and which test asks it of us; what we promise whoever means harm, and under every fault.
 const CLAIMS: [&str; 3] = ["docs/rivals.md", "docs/SECURITY.md", "docs/truth.md"];
 /// Folders of the machines that people work on. Written so that this file does not contain them.
