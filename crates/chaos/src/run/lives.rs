@@ -47,13 +47,14 @@ fn live(run: &Arc<Run>, tag: u32, steps: &[Step]) {
         run.report().fault(&step.act.label());
         later.extend(perform(run, *step));
     }
-    for one in later {
-        let _ = one.join();
-    }
     if is_session && steps.iter().any(|step| matches!(step.act, Act::Launch(..))) {
         run.report().sessions += 1;
         let removal = steps.iter().find(|step| step.act == Act::Remove).map(|step| step.at_ms);
         end(run, tag, removal);
+    }
+    // Waiters among them: they come back when the session is over.
+    for one in later {
+        let _ = one.join();
     }
 }
 

@@ -1,0 +1,96 @@
+//! A short attack on the real binary, with a fixed seed; and on binaries that lie, each of which must be caught.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use abide_chaos::judge::Kind;
+use abide_chaos::schedule::Schedule;
+use abide_chaos::torture::{Outcome, Settings, torture};
+use abide_testkit::{Abide, ScratchDir, ScratchHome};
+
+const ABIDE: &str = env!("CARGO_BIN_EXE_abide");
+
+/// What `abide selftest` and `abide-torture` do, asking this executable about itself or about another.
+fn attack(exe: &Path, schedule: &str, shrink_ms: u64) -> Outcome {
+    let settings = Settings {
+        exe: exe.to_owned(),
+        inside: (PathBuf::from(ABIDE), vec!["selftest".to_owned(), "--inside".to_owned()]),
+        seed: 1,
+        round_ms: 0,
+        answers: 0,
+        readers: 2,
+        pace_ms: 250,
+        bare: false,
+        shrink_ms,
+        schedule: Some(Schedule::parse(schedule).unwrap()),
+    };
+    torture(&settings, |_, _| {}).unwrap()
+}
+
+/// An executable that asks abide and changes what it says about one question: `filter` is a command that reads the answer.
+fn liar(dir: &ScratchDir, question: &str, filter: &str) -> PathBuf {
+    let script = format!(
+        "#!/bin/sh\ncase $1 in\n{question}) '{ABIDE}' \"$@\" | {filter} ;;\n*) exec '{ABIDE}' \"$@\" ;;\nesac\n"
+    );
+    let path = dir.file("liar", &script);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    path
+}
+
+fn kinds(outcome: &Outcome) -> BTreeSet<&'static str> {
+    outcome.report.lies.iter().map(|lie| lie.kind.name()).collect()
+}
+
+#[test]
+fn a_short_attack_finds_no_lie_and_says_what_it_did() {
+    let home = ScratchHome::new();
+    let ran =
+        Abide::new(ABIDE, &home).run(&["selftest", "--json", "--chaos", "--seconds", "2", "--seed", "4"]);
+    let told = ran.json();
+    assert_eq!((ran.code(), &told["ok"]), (Some(0), &true.into()), "{ran:?}");
+    let data = &told["data"];
+    assert_eq!((&data["held"], &data["lies"]), (&true.into(), &serde_json::json!([])), "{data}");
+    assert!(data["checked"].as_u64() > Some(20) && data["sessions"].as_u64() > Some(3), "{data}");
+    assert_eq!(data["seed"], 4);
+    assert!(!home.path().exists(), "it has a home of its own");
+}
+
+/// Two sessions; one prints and exits with 3, the other is only there.
+const SCHEDULE: &str = "0 1 launch detached 0
+0 2 launch detached 0
+300 1 order print 40
+400 2 order print 5
+1200 1 order exit 3
+2200 1 remove
+";
+
+#[test]
+fn every_liar_is_caught_in_its_lie() {
+    let liars: [(&str, &str, Kind); 7] = [
+        ("inspect", r#"sed 's/"status":"running"/"status":"lost"/'"#, Kind::FalseDeath),
+        ("inspect", r#"sed 's/"status":"exited"/"status":"running"/'"#, Kind::InventedCode),
+        ("inspect", r#"sed 's/"code":3/"code":4/'"#, Kind::WrongCode),
+        ("why", r#"sed 's/"status":"[a-z]*"/"status":"unknown"/'"#, Kind::NeedlessDoubt),
+        ("ls", r#"sed 's/"sessions":\[.*\],"agents"/"sessions":[],"agents"/'"#, Kind::LostSession),
+        ("logs", "sed '/ 17[.]$/d'", Kind::MissingOutput),
+        ("logs", "sed '/ 17[.]$/p'", Kind::DoubledOutput),
+    ];
+    for (question, filter, kind) in liars {
+        let dir = ScratchDir::new();
+        let outcome = attack(&liar(&dir, question, filter), SCHEDULE, 0);
+        assert!(kinds(&outcome).contains(kind.name()), "{question} | {filter}: {}", outcome.report.says());
+    }
+    assert_eq!(kinds(&attack(Path::new(ABIDE), SCHEDULE, 0)), BTreeSet::new());
+}
+
+#[test]
+fn a_failing_schedule_is_shrunk_to_what_makes_it_fail() {
+    let dir = ScratchDir::new();
+    let liar = liar(&dir, "inspect", r#"sed 's/"status":"running"/"status":"lost"/'"#);
+    let outcome = attack(&liar, SCHEDULE, 30_000);
+    let shortest = outcome.shortest.unwrap();
+    assert!(shortest.0.len() <= 2, "{shortest}");
+    assert!(shortest.to_string().contains("launch detached"), "{shortest}");
+}
