@@ -40,6 +40,11 @@ screens *WHAT:
         htop procps nano man-db git mc dialog emacs-nox vttest ncurses-bin util-linux
     cargo run --release --manifest-path screens/Cargo.toml --target-dir target -- {{ WHAT }}
 
+# Attacks the released binary with real faults and checks every answer (docs/torture.md): --answers N, --seed N, --seconds N, --schedule FILE
+torture *WHAT:
+    cargo build --release -q -p abide
+    cargo run --release -q -p abide-testkit --bin abide-torture -- --abide target/release/abide --answers 100000 --pace 120 --readers 4 {{ WHAT }}
+
 # How often a reused pid has the identity of the old process, by each mark
 reuse:
     cargo run --release -q -p abide-testkit --bin pid-reuse

@@ -189,7 +189,7 @@ impl Case<'_> {
                 self.lie(Kind::FalseBeginning, "the program has spoken long ago");
             }
             Meaning::NeverRan if truth.born.is_some() => {
-                self.lie(Kind::FalseBeginning, "the program has spoken")
+                self.lie(Kind::FalseBeginning, "the program has spoken");
             }
             Meaning::Finishing | Meaning::Over | Meaning::Lost if surely_alive => {
                 self.lie(Kind::FalseDeath, "the program is alive");
@@ -197,11 +197,11 @@ impl Case<'_> {
             Meaning::Finishing => self.finishing(),
             Meaning::Over if truth.born.is_some() => self.outcome(true),
             Meaning::Lost if self.somebody_saw() => {
-                self.lie(Kind::FalseLoss, "guard or host was there to see it")
+                self.lie(Kind::FalseLoss, "guard or host was there to see it");
             }
             // What is being removed cannot be told any more.
             Meaning::Doubt if !truth.harm.evidence && truth.removal.is_none() => {
-                self.lie(Kind::NeedlessDoubt, "nothing is hidden or damaged")
+                self.lie(Kind::NeedlessDoubt, "nothing is hidden or damaged");
             }
             Meaning::Removed if truth.removal.is_none() => {
                 self.lie(Kind::FalseIntent, "nobody asked for its removal");

@@ -83,7 +83,7 @@ impl Run {
         self.pause_to(clock::boot_micros() + ms * 1000);
     }
 
-    /// The schedule is the event that is waited for; the end of the run comes before it.
+    /// What is waited for is the time that the schedule names, or the end of the run.
     fn pause_to(&self, instant: u64) {
         let mut over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         while !*over {

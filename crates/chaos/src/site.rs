@@ -15,7 +15,7 @@ use crate::judge::Asked;
 
 /// How long any answer may take. A deadline is a failure, never a pace.
 const HANGS_AFTER_MS: u64 = 20_000;
-const PUPPET: &str = include_str!("puppet.sh");
+const PUPPET: &str = include_str!("run/puppet.sh");
 
 /// Where everything of a run lies.
 #[derive(Debug, Clone)]

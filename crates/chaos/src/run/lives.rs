@@ -104,7 +104,7 @@ fn launch(run: &Arc<Run>, tag: u32, way: Way, value: u64) -> Vec<JoinHandle<()>>
         Way::FewFiles => starved(run, tag, &["prlimit", &format!("--nofile={}", 3 + value % 32)], &args),
         Way::FewProcesses => starved(run, tag, &["prlimit", &format!("--nproc={}", 1 + value % 8)], &args),
         Way::Waiting | Way::LauncherKilled | Way::LauncherStopped => {
-            launch_and_wait(run, tag, way, (value, &args))
+            launch_and_wait(run, tag, way, (value, &args));
         }
     }
     run.ledger.await_truth(tag, if full || way != Way::Detached { 2_000 } else { PATIENCE_MS }, |truth| {

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use abide_chaos::schedule::Schedule;
+use abide_chaos::schedule::{Likes, Schedule, generate};
 use abide_chaos::torture::{Settings, any_seed, inside, torture};
 use abide_sys::drill;
 
 const USAGE: &str =
     "abide-torture [--abide EXE] [--seed N] [--seconds N] [--answers N] [--readers N] [--pace MS]
-              [--bare] [--shrink SECONDS] [--schedule FILE]";
+              [--bare] [--shrink SECONDS] [--schedule FILE] [--show]";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
@@ -28,9 +28,14 @@ fn main() -> ExitCode {
         shrink_ms: 120_000,
         schedule: None,
     };
+    let mut show = false;
     while let Some(flag) = args.next() {
-        if flag == "--bare" {
-            settings.bare = true;
+        match flag.as_str() {
+            "--bare" => settings.bare = true,
+            "--show" => show = true,
+            _ => {}
+        }
+        if matches!(flag.as_str(), "--bare" | "--show") {
             continue;
         }
         let Some(value) = args.next() else { return usage() };
@@ -49,6 +54,10 @@ fn main() -> ExitCode {
             },
             _ => return usage(),
         }
+    }
+    if show {
+        let likes = Likes { walled: !settings.bare, pace_ms: settings.pace_ms };
+        return told(Ok((generate(settings.seed, settings.round_ms, &likes).to_string(), true)));
     }
     told(attack(&settings))
 }

@@ -9,6 +9,8 @@ const FOREIGN: &[(&str, &str)] = &[
     ("\"jobs\"", "the shells' command"),
     ("\"events\"", "the command that shows facts, by the name that docker gave it"),
     (".local/state", "the XDG default for what we keep"),
+    ("\"state\"", "a field of `sources`, promised in the JSON form"),
+    ("--kill-child", "a flag of util-linux's unshare"),
     ("/task", "a folder of procfs"),
     ("Child", "std::process::Child"),
     ("PR_SET_CHILD_SUBREAPER", "the kernel's name for what a guard becomes"),
