@@ -145,7 +145,7 @@ fn detached(run: &Run, tag: u32, back: u64, answered: &readers::Answered) {
 fn starved(run: &Run, tag: u32, words: &[&str], args: &[&str]) {
     let Ok(said) = ask(&mut run.site.abide_behind(words, args)) else { return };
     // With hardly a descriptor not even the loader of the executable works: that is not abide's answer.
-    let begun = said.out.starts_with('{') || said.err.contains("abide:");
+    let begun = !said.out.is_empty() || said.err.contains("panicked at");
     if begun && let Some((said, answered)) = readers::examine(run, tag, args, said) {
         detached(run, tag, said.asked.back, &answered);
     }

@@ -1,5 +1,6 @@
 //! `abide-torture`: attacks abide until so many answers were checked, and fails on the first lie.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -63,9 +64,10 @@ fn main() -> ExitCode {
 }
 
 /// Tortures; gives the report, and whether it is one of no lies.
-fn attack(settings: &Settings) -> std::io::Result<(String, bool)> {
+fn attack(settings: &Settings) -> io::Result<(String, bool)> {
     let outcome = torture(settings, |report, seed| {
-        eprintln!("seed {seed}: {} answers, {} lies so far", report.checked(), report.lies_in_all);
+        let (answers, lies) = (report.checked(), report.lies_in_all);
+        say(&mut io::stderr(), &format!("seed {seed}: {answers} answers, {lies} lies so far"));
     })?;
     let mut text = outcome.report.says();
     let command = format!(
@@ -82,21 +84,26 @@ fn attack(settings: &Settings) -> std::io::Result<(String, bool)> {
     Ok((text, outcome.report.lies_in_all == 0))
 }
 
-fn told(done: std::io::Result<(String, bool)>) -> ExitCode {
+fn told(done: io::Result<(String, bool)>) -> ExitCode {
     match done {
         Ok((text, good)) => {
-            println!("{text}");
+            say(&mut io::stdout(), &text);
             ExitCode::from(u8::from(!good))
         }
         Err(error) => {
-            eprintln!("abide-torture: {error}");
+            say(&mut io::stderr(), &format!("abide-torture: {error}"));
             ExitCode::from(2)
         }
     }
 }
 
+/// Whoever does not listen any more misses it.
+fn say(to: &mut dyn Write, text: &str) {
+    let _ = writeln!(to, "{}", text.trim_end());
+}
+
 fn usage() -> ExitCode {
-    eprintln!("{USAGE}");
+    say(&mut io::stderr(), USAGE);
     ExitCode::from(2)
 }
 
