@@ -24,9 +24,9 @@ fn attack(exe: &Path, schedule: &str, shrink_ms: u64) -> Outcome {
         pace_ms: 250,
         bare: false,
         shrink_ms,
-        schedule: Some(Schedule::parse(schedule).unwrap()),
+        schedule: Some(Schedule::parse(schedule).expect("a schedule")),
     };
-    torture(&settings, |_, _| {}).unwrap()
+    torture(&settings, |_, _| {}).expect("the run can be done")
 }
 
 /// An executable that asks abide and changes what it says about one question: `filter` is a command that reads the answer.
@@ -35,7 +35,7 @@ fn liar(dir: &ScratchDir, question: &str, filter: &str) -> PathBuf {
         "#!/bin/sh\ncase $1 in\n{question}) '{ABIDE}' \"$@\" | {filter} ;;\n*) exec '{ABIDE}' \"$@\" ;;\nesac\n"
     );
     let path = dir.file("liar", &script);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("it is ours");
     path
 }
 
