@@ -27,6 +27,8 @@ const VIEW: &str = "view";
 const NOTIFY: &str = "notify";
 /// Leads to the socket of the ssh agent of whoever attached last.
 pub(crate) const SSH_AGENT: &str = "ssh-agent";
+/// The fact that holds what was declared last, once more: the log may be damaged before the end.
+pub(crate) const DECLARED: &str = "declared";
 /// In a directory with this bit everyone may write, and only owners may remove.
 const STICKY: u32 = 0o1000;
 /// Room kept for facts when the disk is full.

@@ -10,7 +10,7 @@ use abide_testkit::{Ending, Ran, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::World;
+use crate::common::{Gate, World};
 
 /// The next facts that a follower shows, up to and with one of this name.
 fn shown_until(follower: &mut Running, fact: &str) -> Vec<(String, String, u64)> {
@@ -146,6 +146,42 @@ fn a_declared_failure_is_passed_on_also_where_the_fact_that_holds_it_is_damaged(
             let (code, told) = world.wait(&id);
             assert_eq!((code, &told["declared"]["status"]), (Some(3), &"failure".into()), "{what}: {told}");
             assert_eq!((&told["outcome"]["code"], &told["agrees"]), (&0.into(), &false.into()), "{what}");
+        }
+    }
+}
+
+/// The record was damaged, cut or emptied while the program ran: what it had declared counts all the same, and where it had
+/// declared nothing, what was observed does.
+#[test]
+fn a_declared_failure_outlives_a_log_that_is_damaged_before_the_end() {
+    let world = World::new();
+    let said = "\"$1\" result set failure --exit-code 3; echo said; read go < \"$0\"; exit 0";
+    let silent = "echo said; read go < \"$0\"; exit 0";
+    for (script, code) in [(said, 3), (silent, 0)] {
+        for left in ["damaged", "cut", "nothing"] {
+            let gate = Gate::new(&world.beside(&format!("gate-{code}-{left}")));
+            let path = world.beside(&format!("gate-{code}-{left}"));
+            let id = world.launch(&[], &["sh", "-c", script, &path, env!("CARGO_BIN_EXE_abide")]);
+            let life = world.observe(id);
+            life.until_shown("said");
+            let log = world.dir(&life.id).join("evidence");
+            let mut bytes = fs::read(&log).expect("it is there");
+            let name = if code == 0 { "\"started\"" } else { "\"declared\"" };
+            let at = bytes
+                .windows(name.len())
+                .position(|there| there == name.as_bytes())
+                .expect("it is on record");
+            match left {
+                "damaged" => bytes[at] ^= 1,
+                "cut" => bytes.truncate(bytes[..at].iter().rposition(|&byte| byte == b'\n').expect("a line")),
+                _ => bytes.clear(),
+            }
+            // In place, for its guard holds the file open and appends to it.
+            let written = File::create(&log).and_then(|mut log| log.write_all(&bytes));
+            written.expect("it is ours");
+            gate.open();
+            let (told_code, told) = world.wait(&life.id);
+            assert_eq!(told_code, Some(code), "{left}, {name}: {told}");
         }
     }
 }

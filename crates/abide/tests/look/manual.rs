@@ -146,8 +146,10 @@ fn the_manual_names_the_files_and_variables_that_there_are() {
     let mut files: BTreeSet<String> =
         files.map(|file| file.expect("it is there").file_name().to_string_lossy().into_owned()).collect();
     // Some are there only in longer lives.
-    files
-        .extend(["result.toml", "keyframes", "index", "index-lines", "view", "ssh-agent"].map(str::to_owned));
+    files.extend(
+        ["declared", "result.toml", "keyframes", "index", "index-lines", "view", "ssh-agent"]
+            .map(str::to_owned),
+    );
     assert_eq!(names("HOME/sessions/ID/"), files);
     for key in stage.abide.json(&["config"])["data"]["values"].as_array().expect("a list") {
         let key = key["key"].as_str().expect("a key");

@@ -1,13 +1,13 @@
 //! How the end gets on record: in the slot, whose room is its own, and in the log.
 
-use abide_core::evidence::{Body, Declared, Ended, Fact, Outcome, Resources, Word};
+use abide_core::evidence::{Body, Declared, Ended, Fact, Outcome, Resources};
 use abide_core::moment::Moment;
 use abide_sys::clock;
 
 use super::Keeper;
 use crate::declared;
 use crate::place::tree;
-use crate::store::{SessionDir, Writer, read_evidence};
+use crate::store::{SessionDir, Writer};
 
 impl Keeper {
     /// True once the outcome is on record somewhere.
@@ -28,8 +28,8 @@ pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
         Some(Err(note)) => (None, Some(note)),
         None => (None, None),
     };
-    let brief = declared.as_ref().map(brief);
-    let ended = Ended { word: word_at_the_end(pen, brief.as_ref()), ..ended };
+    let brief = declared.as_ref().map(declared::brief);
+    let ended = Ended { word: declared::at_the_end(dir, pen, brief.as_ref()), ..ended };
     let at = clock::now();
     let in_slot = fill_slot(dir, pen, at, brief.clone(), &ended);
     let mut log = |body| pen.add(at, body).is_ok();
@@ -46,27 +46,10 @@ pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
     in_slot || in_log
 }
 
-/// The word that counts at the end: what the program left, else what was declared last. None where the log is damaged, for
-/// then nobody can tell what was.
-fn word_at_the_end(pen: &Writer, left: Option<&Declared>) -> Option<Word> {
-    if left.is_some() {
-        return Some(Word { declared: left.cloned() });
-    }
-    let evidence = read_evidence(pen.file());
-    let declared = evidence.work.declared.as_ref().map(|told| brief(&told.body));
-    (!evidence.is_damaged()).then_some(Word { declared })
-}
-
 /// What must not be lost, without what may be long.
 fn fill_slot(dir: &SessionDir, pen: &Writer, at: Moment, word: Option<Declared>, ended: &Ended) -> bool {
     let ended = Ended { survivors: Vec::new(), ..ended.clone() };
     let bodies = word.map(Body::Declared).into_iter().chain([Body::Ended(Box::new(ended))]);
     let facts: Vec<Fact> = (1..).zip(bodies).map(|(ahead, body)| pen.draft(at, ahead, body)).collect();
     dir.fill_slot(&facts).is_ok()
-}
-
-/// The word without what may be long.
-fn brief(word: &Declared) -> Declared {
-    let end = word.status.floor_char_boundary(256);
-    Declared { status: word.status[..end].to_owned(), summary: None, ..*word }
 }

@@ -69,6 +69,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("HOME/sessions/ID/alive", "What those who wait for its end wait on."),
     ("HOME/sessions/ID/socket", "Where clients reach its host."),
+    ("HOME/sessions/ID/declared", "What `abide result set` declared last, kept beside the evidence too."),
     ("HOME/sessions/ID/result.toml", "The program's own word on its work, if it leaves one."),
 ];
 
