@@ -1,7 +1,10 @@
 //! Sessions in other pid namespaces, and sessions that are seen from there.
 
-use abide_testkit::Ran;
+use std::fs::File;
+
+use abide_testkit::deadline::until;
 use abide_testkit::namespace::unshare;
+use abide_testkit::{Ran, Running};
 use serde_json::Value;
 
 use crate::common::{World, agent, data, ends_are_kept};
@@ -42,15 +45,22 @@ fn a_session_is_alive_also_where_its_processes_cannot_be_seen() {
 #[test]
 fn a_session_of_a_container_that_was_started_anew_is_unknown_and_can_be_removed_by_force() {
     let world = World::new();
-    let script = "\"$0\" run -d --name nightly -- \"$1\" hang";
+    let script = "\"$0\" run -d --name nightly -- \"$1\" hang; read over";
     let command = world.abide.command(&[]);
     let mut first = unshare(&APART, "bash".as_ref());
     first.args(["-c", script]).arg(command.get_program()).arg(agent());
     first.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let ran = Ran::of(&mut first);
-    let id = ran.stdout.trim_end();
-    let told = inside(&world, &["inspect", "--json", id])["data"].take();
-    assert_eq!((&told["status"], &told["name"]), (&"unknown".into(), &"nightly".into()), "{told}");
+    let mut first = Running::start(&mut first);
+    let id = &first.line();
+    // The kernel gives the number of a namespace that is gone to the next one, unless somebody has it open.
+    let ours = format!("/proc/{}/ns/pid_for_children", first.pid());
+    let _taken = File::open(ours).expect("it is our child");
+    first.kill();
+    until("nobody vouches for it", || {
+        let told = inside(&world, &["inspect", "--json", id])["data"].take();
+        assert_ne!(told["status"], "lost", "{told}");
+        told["status"] == "unknown" && told["name"] == "nightly"
+    });
     for act in [&["rm", "--json", id][..], &["stop", "--json", id]] {
         let ran = run_inside(&world, act);
         let hint = ran.json()["error"]["hint"].as_str().unwrap_or_default().to_owned();
