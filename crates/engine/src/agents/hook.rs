@@ -78,7 +78,8 @@ impl Sessions {
         };
         match known.iter().find(is_its) {
             Some(known) if known.has_witness() => Ok(Some(known.clone())),
-            Some(_) => self.followed(&owner, told_of).map(Some),
+            // What it tells is written down also where nobody can follow it.
+            Some(known) => Ok(Some(self.followed(&owner, told_of).unwrap_or_else(|_| known.clone()))),
             None if matches!(heard.what, What::SessionEnded { .. }) => Ok(None),
             None => self.followed(&owner, told_of).map(Some),
         }

@@ -337,3 +337,26 @@ pub(super) fn cwd_of(session: &Session) -> PathBuf {
     let known = turn.filter(|cwd| !cwd.is_empty()).or_else(launched).or_else(adopted);
     PathBuf::from(known.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_cannot_be_looked_at_in_time_is_not_taken_for_nobody() {
+        let late = || Health::Late;
+        let failed = || Health::Failed("no process can be seen from here".to_owned());
+        for (name, health, told) in [
+            ("processes", late(), false),
+            ("processes", failed(), false),
+            ("claude", late(), false),
+            // It is known all the same which conversation that one is at.
+            ("claude", failed(), true),
+            ("codex", late(), true),
+            ("claude", Health::Good, true),
+        ] {
+            let asked = [Asked { name, health }];
+            assert_eq!(untold(&asked, "claude").is_none(), told, "{asked:?}");
+        }
+    }
+}
