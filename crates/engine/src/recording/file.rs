@@ -52,7 +52,7 @@ impl RecordingFile {
     pub(crate) fn next_data(&self, offset: u64) -> io::Result<u64> {
         match self {
             Self::Plain(file) => disk::next_data(file, offset),
-            Self::Packed(_) => Ok(offset),
+            Self::Packed(packed) => Ok(packed.next_data(offset)),
         }
     }
 

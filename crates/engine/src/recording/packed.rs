@@ -8,7 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use abide_core::recording::{Entry, Next, next};
+use abide_core::recording::{Entry, FARTHEST, Next, next};
 use abide_sys::disk;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
@@ -83,6 +83,12 @@ impl Packed {
         Ok(Self { file, length: self.length, blocks, last: RefCell::new(None) })
     }
 
+    /// Where the block is that holds something at this offset or behind it; the end if none does.
+    pub(crate) fn next_data(&self, offset: u64) -> u64 {
+        let block = self.blocks.get(self.blocks.partition_point(|block| block.end() <= offset));
+        block.map_or(self.length, |block| block.offset).max(offset)
+    }
+
     /// Reads within one block, or within what is missing between two.
     pub(crate) fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
         let index = self.blocks.partition_point(|block| block.end() <= offset);
@@ -148,9 +154,19 @@ pub(crate) fn pack(recording: &File, into: &File) -> io::Result<()> {
     let length = recording.metadata()?.len();
     let parts = shed::parts(&RecordingFile::from(recording.try_clone()?), length);
     let mut raw = vec![0; BLOCK];
+    let (mut kept, mut data) = (Vec::new(), 0);
     for offset in blocks(&parts) {
+        // What is left out comes back as zeros: what was never written need not be read, however long it is.
+        if offset + BLOCK as u64 <= data {
+            continue;
+        }
         let piece = &mut raw[..usize::try_from(length - offset).unwrap_or(BLOCK).min(BLOCK)];
         recording.read_exact_at(piece, offset)?;
+        if !kept.is_empty() && piece.iter().all(|byte| *byte == 0) {
+            data = disk::next_data(recording, offset).unwrap_or(0);
+            continue;
+        }
+        kept.push(offset);
         let packed = compress_to_vec(piece, LEVEL);
         let mut frame = MARK.to_vec();
         frame.extend_from_slice(&length.to_le_bytes());
@@ -163,7 +179,7 @@ pub(crate) fn pack(recording: &File, into: &File) -> io::Result<()> {
     }
     let packed = Packed::open(into.try_clone()?)?;
     let mut back = vec![0; BLOCK];
-    for offset in blocks(&parts) {
+    for offset in kept {
         let piece = usize::try_from(length - offset).unwrap_or(BLOCK).min(BLOCK);
         recording.read_exact_at(&mut raw[..piece], offset)?;
         let got = packed.read_at(&mut back[..piece], offset)?;
@@ -198,7 +214,7 @@ fn next_block(file: &File, mut at: u64, size: u64) -> Option<(u64, Block)> {
         let fits = block.length as usize <= LONGEST_BLOCK && block.packed as usize <= 2 * LONGEST_BLOCK;
         // Of the last one the end may be cut off.
         block.packed = block.packed.min(u32::try_from(size - at_data).unwrap_or(u32::MAX));
-        if header.starts_with(&MARK) && fits && block.offset.checked_add(block.length.into()).is_some() {
+        if header.starts_with(&MARK) && fits && total.max(block.offset) < FARTHEST {
             return Some((total, block));
         }
         at = next_mark(file, MARK, at + 1)?;
