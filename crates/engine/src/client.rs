@@ -32,11 +32,15 @@ pub use prompt::{Prompted, Prompting};
 const FROM_HOST: usize = 16 << 20;
 /// How much may be typed that is not confirmed yet: more than anyone pastes, so that a detach key behind it is read.
 const UNCONFIRMED: usize = 16 << 20;
+/// A connection that breaks sooner is not followed by the next one before this is over.
+const PACE_MS: u64 = 50;
 
 #[derive(Debug)]
 pub(crate) struct Client {
     dir: SessionDir,
     socket: OwnedFd,
+    /// When it was connected last, by the boot-time clock.
+    connected: u64,
     inbox: Inbox,
     /// What the host has not taken yet: nobody waits for a host that hangs.
     unsent: VecDeque<u8>,
@@ -61,6 +65,7 @@ impl Client {
         let mut client = Self {
             dir,
             socket,
+            connected: clock::now().boot,
             inbox: Inbox::new(FROM_HOST),
             unsent: VecDeque::new(),
             number,
@@ -176,7 +181,13 @@ impl Client {
 
     /// Connects again after the host is gone, and says everything again that was not confirmed.
     pub(crate) fn come_back(&mut self) -> io::Result<()> {
+        // Whoever hangs up on everyone who comes is not besieged.
+        let since = clock::now().boot.saturating_sub(self.connected);
+        if since < PACE_MS {
+            let _ = poll::wait(&[], Some(PACE_MS - since));
+        }
         self.socket = self.dir.connect()?;
+        self.connected = clock::now().boot;
         self.inbox = Inbox::new(FROM_HOST);
         self.unsent.clear();
         self.say(&ToHostFromClient::Hello { version: VERSION, client: self.number })?;
