@@ -22,7 +22,8 @@ pub(crate) struct World {
 impl Drop for World {
     /// A test that fails ends everything that it started, too.
     fn drop(&mut self) {
-        let sessions = std::thread::panicking().then(|| self.in_sessions());
+        let failed = std::thread::panicking() && self.home.path().join("sessions").exists();
+        let sessions = failed.then(|| self.in_sessions());
         for id in sessions.into_iter().flatten() {
             // One that cannot be removed is not what has failed.
             let _ = self.abide.command(&["rm", "--force", &id]).output();

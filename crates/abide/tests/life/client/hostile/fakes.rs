@@ -1,10 +1,13 @@
 //! A host that is none, or that vanishes: the test listens in its place. No client hangs, obeys it, or takes what it says for
 //! the truth about the session.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use abide_core::wire::{Message, ToClient, VERSION};
 use abide_testkit::scene::{Scene, identity, idle};
@@ -20,6 +23,8 @@ struct Played {
     scene: Scene,
     _living: [Running; 3],
     _held: std::fs::File,
+    /// How often somebody connected.
+    came: Arc<AtomicUsize>,
 }
 
 impl Played {
@@ -31,19 +36,23 @@ impl Played {
         Tape::new(40, 6).output("recorded\r\n").put(scene.dir());
         let alive = Gate::new(scene.dir().join("alive").to_str().expect("it is text"));
         let _held = alive.hold();
-        Self { world, scene, _living: living, _held }
+        Self { world, scene, _living: living, _held, came: Arc::default() }
     }
 
     /// Has this said to everyone who connects; who is then kept waiting, or hung up on.
     fn says(&self, words: Vec<u8>, stays: bool) {
         let listener = UnixListener::bind(self.scene.dir().join("socket")).expect("there is room");
+        let came = Arc::clone(&self.came);
         std::thread::spawn(move || {
-            let mut held: Vec<UnixStream> = Vec::new();
+            let mut held: VecDeque<UnixStream> = VecDeque::new();
             for mut client in listener.incoming().flatten() {
+                came.fetch_add(1, Ordering::Relaxed);
                 // It may be gone before it has heard all of it.
                 let _ = client.write_all(&words);
                 if stays {
-                    held.push(client);
+                    held.push_back(client);
+                    // Nobody speaks to more of them at once.
+                    held.drain(..held.len().saturating_sub(8));
                 }
             }
         });
@@ -80,6 +89,8 @@ impl Played {
         assert_eq!(told["status"], "running", "{what}: {told}");
         let capped = ask(&["wait", "--cap", "200ms", "played00"]);
         assert_eq!(capped.code(), Some(0), "{what}: {capped:?}");
+        let came = self.came.load(Ordering::Relaxed);
+        assert!(came < 1_000, "{what}: they came {came} times");
     }
 }
 

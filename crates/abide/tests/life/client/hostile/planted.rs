@@ -35,7 +35,8 @@ const VIEWERS: &[&[&str]] = &[
     &["snapshot", "--at", "+1s", "planted0"],
     &["search", "one"],
     &["export", "--format", "txt", "planted0"],
-    &["gc", "--dry-run"],
+    &["gc", "--pack", "0s", "--older", "1000d"],
+    &["logs", "planted0"],
 ];
 /// Who reads what else is there.
 const CALLERS: &[&[&str]] =
