@@ -73,7 +73,7 @@ fn life(random: &mut Random, mut life: Life, likes: &Likes) -> Vec<Step> {
         let act = after_the_end(random, likes);
         life.then(random.between(0, 800), act);
     }
-    life.then(random.between(500, 6_000), Act::Remove);
+    life.then(random.between(500, 12_000), Act::Remove);
     life.steps
 }
 
