@@ -126,7 +126,8 @@ struct Helpers {
 }
 
 impl Helpers {
-    /// Only abide knows them, so its word is taken, and checked: nobody is hit who does not have our home open.
+    /// Only abide knows them, so its word is taken, and checked: nobody is hit who does not have the session's files open.
+    /// The number of a dead helper may be that of another session's by now.
     fn of(run: &Run, tag: u32) -> Self {
         let Some(id) = run.ledger.truth(tag).id else { return Self::default() };
         let answered = readers::answer(run, tag, &["inspect", "--json", &id]);
@@ -135,18 +136,18 @@ impl Helpers {
             let pid = data.get("processes")?.get(role)?.get("pid")?.as_u64()?;
             let pid = u32::try_from(pid).ok()?;
             let pidfd = hold(pid)?;
-            is_ours(pid, &run.site.home()).then(|| Arc::new(pidfd))
+            is_ours(pid, &run.site.session(&id)).then(|| Arc::new(pidfd))
         };
         Self { guard: held("guard"), host: held("host") }
     }
 }
 
-/// Whether a helper has something of this home open.
-pub(super) fn is_ours(pid: u32, home: &Path) -> bool {
+/// Whether this is a helper that has something below this directory open.
+pub(super) fn is_ours(pid: u32, dir: &Path) -> bool {
     let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let helps = command.split(|byte| *byte == 0).nth(1).is_some_and(|word| word.starts_with(b"__"));
     let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    helps && open.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|path| path.starts_with(home))
+    helps && open.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|path| path.starts_with(dir))
 }
 
 /// Asks for a stop. Where it says that the program is gone, it must be.
