@@ -2,8 +2,10 @@
 //! works with a new host and the reverse; a message of an unknown kind is passed over.
 
 mod attendance;
+mod tagged;
 
 pub use attendance::Attendance;
+pub use tagged::Tagged;
 
 use crate::evidence::Size;
 use crate::failure::Failure;
@@ -48,27 +50,6 @@ pub enum ToGuard {
     Hold {
         client: u64,
     },
-}
-
-/// Input that is tagged in the recording instead of being told as typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tagged {
-    pub client: u64,
-    pub seq: u64,
-    pub tag: Vec<u8>,
-    pub bytes: Vec<u8>,
-}
-
-impl Tagged {
-    fn pack(&self) -> Vec<u8> {
-        join(&[self.client, self.seq, self.tag.len() as u64], &[&self.tag[..], &self.bytes].concat())
-    }
-
-    fn unpack(body: &[u8]) -> Option<Self> {
-        let ([client, seq, length], rest) = split(body)?;
-        let (tag, bytes) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-        Some(Self { client, seq, tag: tag.to_vec(), bytes: bytes.to_vec() })
-    }
 }
 
 /// What a guard tells its host.

@@ -7,6 +7,7 @@ pub(crate) mod end;
 pub(crate) mod handover;
 mod keyboard;
 mod link;
+mod piece;
 mod program;
 mod recorder;
 

@@ -2,6 +2,7 @@
 //! rebuilds what it knew from the recording and the guard keeps everything that cannot be rebuilt.
 
 mod clients;
+mod connection;
 mod exec;
 mod follow;
 mod image;

@@ -228,9 +228,6 @@ mod tests {
         assert_eq!(is(&words(worker), node), Some(Kin::Agent));
         let script = "node /usr/lib/node_modules/@google/gemini-cli/bundle/gemini.js -p hello";
         assert_eq!(is(&words(script), node), Some(Kin::Agent));
-        let npm = ["npm exec gemini -p go TOOL:[echo z; sleep 5] --yolo -m gemini-2.5-flash".to_owned()];
-        assert_eq!(is(&npm, node), Some(Kin::Wrapper));
-        assert_eq!(is(&words("node /usr/bin/npx -y @google/gemini-cli@latest"), node), Some(Kin::Wrapper));
     }
 
     #[test]

@@ -196,7 +196,6 @@ mod tests {
         assert_eq!(is(&words(&format!("/usr/bin/node /tmp/agents/bin/qwen {rest}")), node), Some(Kin::Agent));
         let script = format!("node /usr/lib/node_modules/@qwen-code/qwen-code/cli.js {rest}");
         assert_eq!(is(&words(&script), node), Some(Kin::Agent));
-        assert_eq!(is(&[format!("npm exec qwen -p hello {rest}")], node), Some(Kin::Wrapper));
     }
 
     #[test]

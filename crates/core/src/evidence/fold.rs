@@ -294,8 +294,7 @@ impl Evidence {
             Body::TurnClosed(body) => {
                 // Without a name it is about no turn: the agent waits for its first.
                 let known = self.work.turn.as_ref().map_or("", |turn| turn.body.turn.as_str());
-                let current = known == body.turn;
-                if current {
+                if known == body.turn {
                     (self.work.turn_closed, self.work.closed_at) = (true, Some(at));
                     self.work.broken_off = body.broken_off;
                 }

@@ -10,7 +10,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::How;
 use abide_core::guard::Respawn;
-use abide_core::keys::unfinished::END;
 use abide_core::wire::{ANSWERS, CLIENTS, FINISHING, LONGEST, Message, Tagged, ToGuard, ToHost};
 use abide_sys::poll::{self, Interest};
 use abide_sys::spawn::{self, Image};
@@ -18,6 +17,7 @@ use abide_sys::{clock, signal, sock};
 
 use super::handover::{self, Given, Handover, Named};
 use super::keyboard::Keyboard;
+use super::piece::{PASTE, Piece};
 use super::program::Program;
 use super::recorder::Recorder;
 use crate::host;
@@ -51,18 +51,6 @@ struct Served {
     line: OwnedFd,
     /// The process itself, if we started it.
     process: Option<OwnedFd>,
-}
-
-/// Of what finishes a client's typing: the end of a paste.
-const PASTE: u64 = 1;
-
-/// Input that waits for the terminal.
-struct Piece {
-    /// Whose it is, and its number; of an answer to the program's own query `ANSWERS`, and its position; of what finishes a
-    /// client's typing `FINISHING`, and whether it is a `PASTE`.
-    whose: (u64, u64),
-    bytes: Vec<u8>,
-    written: usize,
 }
 
 /// What the host asked for that the keeper must do.
@@ -120,7 +108,7 @@ impl Link {
             next: None,
             respawn: Respawn::default(),
             generation: handover.generation,
-            pending: if died { last_words(spill).into_iter().collect() } else { pending.collect() },
+            pending: if died { Piece::last_words(spill).into_iter().collect() } else { pending.collect() },
             taken: handover.taken.clone(),
             owed: if died { owed.collect() } else { handover.owed.clone() },
             begun: spill.last_typed(),
@@ -337,10 +325,8 @@ impl Link {
         // Where theirs was, and in the middle of nobody's.
         let at =
             first.unwrap_or_else(|| usize::from(self.pending.front().is_some_and(|one| one.written > 0)));
-        for (what, bytes) in [(PASTE, if ends { END.to_vec() } else { Vec::new() }), (0, more)] {
-            if !bytes.is_empty() {
-                self.pending.insert(at, Piece { whose: (FINISHING, what), bytes, written: 0 });
-            }
+        for piece in Piece::finishing(more, ends) {
+            self.pending.insert(at, piece);
         }
         self.owed.retain(|(owed, _)| *owed != client);
         spill.settle(client);
@@ -452,13 +438,6 @@ impl Link {
             });
         }
     }
-}
-
-/// What ends the paste of someone who was gone when the guard died, as far as that had not written it.
-fn last_words(spill: &Spill) -> Option<Piece> {
-    let (whose, written) = spill.last_typed();
-    let written = if whose == (FINISHING, PASTE) { written.min(END.len()) } else { 0 };
-    spill.must_end_paste().then(|| Piece { whose: (FINISHING, PASTE), bytes: END.to_vec(), written })
 }
 
 impl Served {

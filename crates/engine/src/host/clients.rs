@@ -1,31 +1,20 @@
 //! The host's clients: each with bounded memory, none able to slow down the host or another one. The driver is whoever
 //! typed or attached last: the session takes its size, and keeps it when it leaves; only the driver's clipboard is set.
 
-use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure};
-use abide_core::keys;
 use abide_core::passage::Passed;
-use abide_core::wire::{
-    ANSWERS, Attendance, CLIENTS, FINISHING, Inbox, LONGEST, Message, Tagged, ToClient, ToHostFromClient,
-    VERSION,
-};
+use abide_core::wire::{CLIENTS, LONGEST, Message, Tagged, ToClient};
 use abide_sys::poll::{Interest, Ready};
 use abide_sys::sock;
 
+use super::connection::{Client, Turn, WAITING};
 use super::line::Line;
-use super::outbox::Outbox;
 use super::typing::{DEFERRED, Typing};
 use super::wish::Wish;
 
-/// What may wait to be sent to one client. One that falls behind further gets a fresh picture when it is back.
-const WAITING: usize = 1 << 20;
-/// A message from a client may be this long.
-const FROM_CLIENT: usize = LONGEST + 64;
-/// So many marks of one client may wait to be on record.
-const MARKS: usize = 1_000;
 /// What of it is passed on before the guard is heard again.
 const A_TURN: usize = 1 << 20;
 /// One that holds the keyboard and types nothing for so long holds it no more.
@@ -60,41 +49,6 @@ impl Hold {
     const fn by(client: u64, now: u64) -> Self {
         Self { client, until: now.saturating_add(HOLD_MS), absent: false }
     }
-}
-
-/// What a client says is said to this.
-struct Turn<'a> {
-    generation: u32,
-    driver: &'a mut Option<usize>,
-    wishes: &'a mut Vec<Wish>,
-    late: &'a [u64],
-}
-
-struct Client {
-    /// Tells connections apart for as long as this host lives.
-    number: usize,
-    socket: OwnedFd,
-    inbox: Inbox,
-    /// The client's own number, the same over all its connections.
-    id: u64,
-    outbox: Outbox,
-    attached: Option<Attached>,
-    /// What it typed and was not passed on yet.
-    typing: VecDeque<Typing>,
-    typed_bytes: usize,
-    /// The marks that it asked for and that are not on record yet.
-    marks: Vec<String>,
-    /// What it typed and is not in the terminal yet is not to be, once it is gone.
-    takes_along: bool,
-    gone: bool,
-}
-
-struct Attached {
-    role: Attendance,
-    /// Of its terminal.
-    size: Size,
-    /// It fell behind; what is shown is not sent until it has been given the whole screen.
-    behind: bool,
 }
 
 impl Clients {
@@ -148,19 +102,7 @@ impl Clients {
                 continue;
             }
             self.next += 1;
-            self.all.push(Client {
-                number: self.next,
-                socket,
-                inbox: Inbox::new(FROM_CLIENT),
-                id: 0,
-                outbox: Outbox::default(),
-                attached: None,
-                typing: VecDeque::new(),
-                typed_bytes: 0,
-                marks: Vec::new(),
-                takes_along: true,
-                gone: false,
-            });
+            self.all.push(Client::new(self.next, socket));
         }
         Ok(())
     }
@@ -363,154 +305,6 @@ impl Clients {
     pub(super) fn say_ended(&mut self) {
         for client in &mut self.all {
             client.send(&ToClient::Ended);
-        }
-    }
-}
-
-impl Client {
-    fn send(&mut self, message: &ToClient) {
-        let picture = matches!(message, ToClient::Stage { .. } | ToClient::Output(_) | ToClient::Paint(_));
-        self.outbox.add(message.to_stream(), picture);
-        self.push();
-    }
-
-    /// Says for which size the rest is, and who drives. One that is behind is told with its next picture.
-    fn stage(&mut self, size: Option<Size>, driver: Option<usize>) {
-        let listens = self.attached.as_ref().is_some_and(|attached| !attached.behind);
-        if self.outbox.bytes > WAITING
-            && let Some(attached) = &mut self.attached
-        {
-            attached.behind = true;
-            self.outbox.forget_pictures();
-        } else if let Some(size) = size.filter(|_| listens) {
-            self.send(&ToClient::Stage { size, drives: driver == Some(self.number) });
-        }
-    }
-
-    /// It asked for more marks than anyone does, and none of them is on record yet.
-    fn waits_for_marks(&self) -> bool {
-        self.marks.iter().map(String::len).sum::<usize>() > DEFERRED || self.marks.len() > MARKS
-    }
-
-    fn push(&mut self) {
-        self.gone |= self.outbox.push(&self.socket).is_err();
-    }
-
-    fn pull(&mut self, turn: &mut Turn<'_>) {
-        let mut bytes = [0; 16 * 1024];
-        match sock::take(&self.socket, &mut bytes) {
-            Ok(Some(0)) | Err(_) => self.gone = true,
-            Ok(None) => {}
-            Ok(Some(length)) => self.inbox.feed(&bytes[..length]),
-        }
-        loop {
-            match self.inbox.take::<ToHostFromClient>() {
-                Ok(Some(message)) => self.heed(message, turn),
-                Ok(None) => return,
-                Err(_) => {
-                    self.gone = true;
-                    return;
-                }
-            }
-        }
-    }
-
-    fn heed(&mut self, message: ToHostFromClient, turn: &mut Turn<'_>) {
-        let read_only = self.attached.as_ref().is_some_and(|attached| attached.role.read_only);
-        match message {
-            ToHostFromClient::Hello { client, .. } if turn.late.contains(&client) => {
-                let message = "the host was replaced, and this client was not there for too long: the rest of what it typed was withdrawn";
-                let refusal = Failure::new(Code::TimedOut, message).hint("type what is missing once more");
-                self.send(&ToClient::Refused(refusal));
-                self.gone = true;
-            }
-            // Under these names nobody types, or the host and the guard themselves.
-            ToHostFromClient::Hello { client: 0 | ANSWERS | FINISHING, .. } => self.gone = true,
-            ToHostFromClient::Hello { client, .. } => {
-                self.id = client;
-                self.send(&ToClient::Welcome { version: VERSION, generation: turn.generation });
-            }
-            ToHostFromClient::Attach { size, role } => {
-                self.attached = Some(Attached { role, size, behind: true });
-                // Who looks on may leave before the program reads, and knows it.
-                self.takes_along = false;
-                if role.drives && !role.read_only {
-                    self.drive(turn);
-                }
-            }
-            ToHostFromClient::Input { .. } | ToHostFromClient::Resize(_) | ToHostFromClient::Exec { .. }
-                if read_only =>
-            {
-                let refusal = Failure::new(Code::ReadOnly, "this client is attached read-only")
-                    .hint("attach without --read-only to type");
-                self.send(&ToClient::Refused(refusal));
-            }
-            ToHostFromClient::Input { seq, bytes } => self.defer(Typing::Input { seq, bytes }),
-            ToHostFromClient::Exec { seen, tagged } => {
-                self.takes_along = false;
-                self.defer(Typing::Exec { seen, tagged });
-            }
-            ToHostFromClient::Withdraw => {
-                self.takes_along = false;
-                self.typing.clear();
-                self.typed_bytes = 0;
-                self.defer(Typing::Release);
-                turn.wishes.push(Wish::Withdraw { client: self.id });
-            }
-            ToHostFromClient::Hold => self.defer(Typing::Hold),
-            ToHostFromClient::Release => self.defer(Typing::Release),
-            ToHostFromClient::Resize(size) => {
-                if let Some(attached) = &mut self.attached {
-                    attached.size = size;
-                }
-                // Who is not attached has no terminal of its own, and orders this size.
-                if self.attached.is_none() || *turn.driver == Some(self.number) {
-                    turn.wishes.push(Wish::Resize(size));
-                }
-            }
-            ToHostFromClient::Mark(text) => {
-                self.marks.push(text.clone());
-                turn.wishes.push(Wish::Mark(text));
-            }
-            ToHostFromClient::Snapshot => self.picture(true, turn),
-            ToHostFromClient::Look => self.picture(false, turn),
-            ToHostFromClient::Unrecorded(behind) => {
-                let number = self.number;
-                let asked =
-                    |known: &Wish| matches!(known, Wish::Unrecorded { client, .. } if *client == number);
-                if !turn.wishes.iter().any(asked) {
-                    turn.wishes.push(Wish::Unrecorded { client: number, behind });
-                }
-            }
-        }
-    }
-
-    fn defer(&mut self, typing: Typing) {
-        self.typed_bytes += typing.bytes();
-        self.typing.push_back(typing);
-    }
-
-    /// Who asks again before it was answered is answered once.
-    fn picture(&self, history: bool, turn: &mut Turn<'_>) {
-        let (number, all) = (self.number, history);
-        let asked = |known: &Wish| matches!(known, Wish::Snapshot { client, history } if *client == number && *history == all);
-        if !turn.wishes.iter().any(asked) {
-            turn.wishes.push(Wish::Snapshot { client: number, history });
-        }
-    }
-
-    fn type_in(&self, seq: u64, bytes: Vec<u8>, turn: &mut Turn<'_>) {
-        if *turn.driver != Some(self.number) && keys::is_typed(&bytes) {
-            self.drive(turn);
-        }
-        turn.wishes.push(Wish::Input { client: self.id, seq, bytes });
-    }
-
-    /// From now on the session takes its size. One that is not attached types without a terminal.
-    fn drive(&self, turn: &mut Turn<'_>) {
-        if let Some(attached) = &self.attached {
-            *turn.driver = Some(self.number);
-            turn.wishes.push(Wish::Resize(attached.size));
         }
     }
 }

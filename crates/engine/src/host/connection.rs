@@ -1,0 +1,222 @@
+//! One connection of a client: what it says is taken in, what is said to it waits for it, and neither without bound.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use abide_core::evidence::Size;
+use abide_core::failure::{Code, Failure};
+use abide_core::keys;
+use abide_core::wire::{
+    ANSWERS, Attendance, FINISHING, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION,
+};
+use abide_sys::sock;
+
+use super::outbox::Outbox;
+use super::typing::{DEFERRED, Typing};
+use super::wish::Wish;
+
+/// What may wait to be sent to one client. One that falls behind further gets a fresh picture when it is back.
+pub(super) const WAITING: usize = 1 << 20;
+/// A message from a client may be this long.
+const FROM_CLIENT: usize = LONGEST + 64;
+/// So many marks of one client may wait to be on record.
+const MARKS: usize = 1_000;
+
+/// What a client says is said to this.
+pub(super) struct Turn<'a> {
+    pub(super) generation: u32,
+    pub(super) driver: &'a mut Option<usize>,
+    pub(super) wishes: &'a mut Vec<Wish>,
+    pub(super) late: &'a [u64],
+}
+
+pub(super) struct Client {
+    /// Tells connections apart for as long as this host lives.
+    pub(super) number: usize,
+    pub(super) socket: OwnedFd,
+    pub(super) inbox: Inbox,
+    /// The client's own number, the same over all its connections.
+    pub(super) id: u64,
+    pub(super) outbox: Outbox,
+    pub(super) attached: Option<Attached>,
+    /// What it typed and was not passed on yet.
+    pub(super) typing: VecDeque<Typing>,
+    pub(super) typed_bytes: usize,
+    /// The marks that it asked for and that are not on record yet.
+    pub(super) marks: Vec<String>,
+    /// What it typed and is not in the terminal yet is not to be, once it is gone.
+    pub(super) takes_along: bool,
+    pub(super) gone: bool,
+}
+
+pub(super) struct Attached {
+    pub(super) role: Attendance,
+    /// Of its terminal.
+    pub(super) size: Size,
+    /// It fell behind; what is shown is not sent until it has been given the whole screen.
+    pub(super) behind: bool,
+}
+
+impl Client {
+    pub(super) fn new(number: usize, socket: OwnedFd) -> Self {
+        Self {
+            number,
+            socket,
+            inbox: Inbox::new(FROM_CLIENT),
+            id: 0,
+            outbox: Outbox::default(),
+            attached: None,
+            typing: VecDeque::new(),
+            typed_bytes: 0,
+            marks: Vec::new(),
+            takes_along: true,
+            gone: false,
+        }
+    }
+
+    pub(super) fn send(&mut self, message: &ToClient) {
+        let picture = matches!(message, ToClient::Stage { .. } | ToClient::Output(_) | ToClient::Paint(_));
+        self.outbox.add(message.to_stream(), picture);
+        self.push();
+    }
+
+    /// Says for which size the rest is, and who drives. One that is behind is told with its next picture.
+    pub(super) fn stage(&mut self, size: Option<Size>, driver: Option<usize>) {
+        let listens = self.attached.as_ref().is_some_and(|attached| !attached.behind);
+        if self.outbox.bytes > WAITING
+            && let Some(attached) = &mut self.attached
+        {
+            attached.behind = true;
+            self.outbox.forget_pictures();
+        } else if let Some(size) = size.filter(|_| listens) {
+            self.send(&ToClient::Stage { size, drives: driver == Some(self.number) });
+        }
+    }
+
+    /// It asked for more marks than anyone does, and none of them is on record yet.
+    pub(super) fn waits_for_marks(&self) -> bool {
+        self.marks.iter().map(String::len).sum::<usize>() > DEFERRED || self.marks.len() > MARKS
+    }
+
+    pub(super) fn push(&mut self) {
+        self.gone |= self.outbox.push(&self.socket).is_err();
+    }
+
+    pub(super) fn pull(&mut self, turn: &mut Turn<'_>) {
+        let mut bytes = [0; 16 * 1024];
+        match sock::take(&self.socket, &mut bytes) {
+            Ok(Some(0)) | Err(_) => self.gone = true,
+            Ok(None) => {}
+            Ok(Some(length)) => self.inbox.feed(&bytes[..length]),
+        }
+        loop {
+            match self.inbox.take::<ToHostFromClient>() {
+                Ok(Some(message)) => self.heed(message, turn),
+                Ok(None) => return,
+                Err(_) => {
+                    self.gone = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    pub(super) fn heed(&mut self, message: ToHostFromClient, turn: &mut Turn<'_>) {
+        let read_only = self.attached.as_ref().is_some_and(|attached| attached.role.read_only);
+        match message {
+            ToHostFromClient::Hello { client, .. } if turn.late.contains(&client) => {
+                let message = "the host was replaced, and this client was not there for too long: the rest of what it typed was withdrawn";
+                let refusal = Failure::new(Code::TimedOut, message).hint("type what is missing once more");
+                self.send(&ToClient::Refused(refusal));
+                self.gone = true;
+            }
+            // Under these names nobody types, or the host and the guard themselves.
+            ToHostFromClient::Hello { client: 0 | ANSWERS | FINISHING, .. } => self.gone = true,
+            ToHostFromClient::Hello { client, .. } => {
+                self.id = client;
+                self.send(&ToClient::Welcome { version: VERSION, generation: turn.generation });
+            }
+            ToHostFromClient::Attach { size, role } => {
+                self.attached = Some(Attached { role, size, behind: true });
+                // Who looks on may leave before the program reads, and knows it.
+                self.takes_along = false;
+                if role.drives && !role.read_only {
+                    self.drive(turn);
+                }
+            }
+            ToHostFromClient::Input { .. } | ToHostFromClient::Resize(_) | ToHostFromClient::Exec { .. }
+                if read_only =>
+            {
+                let refusal = Failure::new(Code::ReadOnly, "this client is attached read-only")
+                    .hint("attach without --read-only to type");
+                self.send(&ToClient::Refused(refusal));
+            }
+            ToHostFromClient::Input { seq, bytes } => self.defer(Typing::Input { seq, bytes }),
+            ToHostFromClient::Exec { seen, tagged } => {
+                self.takes_along = false;
+                self.defer(Typing::Exec { seen, tagged });
+            }
+            ToHostFromClient::Withdraw => {
+                self.takes_along = false;
+                self.typing.clear();
+                self.typed_bytes = 0;
+                self.defer(Typing::Release);
+                turn.wishes.push(Wish::Withdraw { client: self.id });
+            }
+            ToHostFromClient::Hold => self.defer(Typing::Hold),
+            ToHostFromClient::Release => self.defer(Typing::Release),
+            ToHostFromClient::Resize(size) => {
+                if let Some(attached) = &mut self.attached {
+                    attached.size = size;
+                }
+                // Who is not attached has no terminal of its own, and orders this size.
+                if self.attached.is_none() || *turn.driver == Some(self.number) {
+                    turn.wishes.push(Wish::Resize(size));
+                }
+            }
+            ToHostFromClient::Mark(text) => {
+                self.marks.push(text.clone());
+                turn.wishes.push(Wish::Mark(text));
+            }
+            ToHostFromClient::Snapshot => self.picture(true, turn),
+            ToHostFromClient::Look => self.picture(false, turn),
+            ToHostFromClient::Unrecorded(behind) => {
+                let number = self.number;
+                let asked =
+                    |known: &Wish| matches!(known, Wish::Unrecorded { client, .. } if *client == number);
+                if !turn.wishes.iter().any(asked) {
+                    turn.wishes.push(Wish::Unrecorded { client: number, behind });
+                }
+            }
+        }
+    }
+
+    pub(super) fn defer(&mut self, typing: Typing) {
+        self.typed_bytes += typing.bytes();
+        self.typing.push_back(typing);
+    }
+
+    /// Who asks again before it was answered is answered once.
+    pub(super) fn picture(&self, history: bool, turn: &mut Turn<'_>) {
+        let (number, all) = (self.number, history);
+        let asked = |known: &Wish| matches!(known, Wish::Snapshot { client, history } if *client == number && *history == all);
+        if !turn.wishes.iter().any(asked) {
+            turn.wishes.push(Wish::Snapshot { client: number, history });
+        }
+    }
+
+    pub(super) fn type_in(&self, seq: u64, bytes: Vec<u8>, turn: &mut Turn<'_>) {
+        if *turn.driver != Some(self.number) && keys::is_typed(&bytes) {
+            self.drive(turn);
+        }
+        turn.wishes.push(Wish::Input { client: self.id, seq, bytes });
+    }
+
+    /// From now on the session takes its size. One that is not attached types without a terminal.
+    pub(super) fn drive(&self, turn: &mut Turn<'_>) {
+        if let Some(attached) = &self.attached {
+            *turn.driver = Some(self.number);
+            turn.wishes.push(Wish::Resize(attached.size));
+        }
+    }
+}
