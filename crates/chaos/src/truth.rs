@@ -91,6 +91,14 @@ impl Truth {
         }
     }
 
+    /// Notes that it answers a TERM by exiting with 0, also one that is on its way.
+    pub fn become_polite(&mut self) {
+        self.polite = true;
+        if self.endings.contains(&Ending::Signaled(15)) {
+            self.may_end(Ending::Exited(0));
+        }
+    }
+
     /// Whether it may have ended in this way.
     #[must_use]
     pub fn allows(&self, ending: Ending) -> bool {

@@ -232,7 +232,7 @@ fn tell(run: &Run, tag: u32, order: Order, value: u64) {
         Order::Print => truth.output.told += value,
         Order::Exit => truth.may_end(Ending::Exited(number)),
         Order::Die => truth.may_end(Ending::Signaled(number)),
-        Order::Polite => truth.polite = true,
+        Order::Polite => truth.become_polite(),
         Order::Stubborn | Order::Fork | Order::Setsid | Order::CloseTerminal | Order::Become => {}
     });
     let orders = OpenOptions::new().read(true).write(true).open(run.site.orders(tag));
