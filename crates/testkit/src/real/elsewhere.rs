@@ -22,7 +22,9 @@ pub(super) fn by_hand(place: &Place) -> Result<(), String> {
     hand.until("it is listed", |agent| agent["session"].is_null())?;
     hand.terminal.read_for(2 * TYPED_MS);
     let tool = format!("sleep 78.{}", abide_sys::clock::boot_micros());
-    let prompt = if asks { format!("go TOOL:[{tool}] and HANG") } else { "please HANG".to_owned() };
+    // One that changes nothing needs no permission.
+    let prompt =
+        if asks { format!("go TOOL:[touch asked; {tool}] and HANG") } else { "please HANG".to_owned() };
     hand.terminal.type_in(prompt.as_bytes());
     hand.terminal.read_for(TYPED_MS);
     hand.terminal.type_in(b"\r");
