@@ -17,6 +17,9 @@ use crate::truth::{Relative, Session};
 /// How long a program that shows nothing more has taken a paste in, and how long that is waited for at most.
 const CALM_MS: u64 = 120;
 const TAKEN_MS: u64 = 2_000;
+/// How long what starts an agent may take until the agent has the terminal, and how often that is looked at.
+const STARTING_MS: u64 = 10_000;
+const LOOK_MS: u64 = 50;
 /// How long an agent that starts shows nothing more once its input is there, if that cannot be told by what it shows.
 const QUIET_MS: u64 = 2_000;
 /// Evidence is read again after this long, whatever was heard.
@@ -151,7 +154,17 @@ impl Driver<'_> {
 
     /// The session, once its agent can take a prompt.
     fn wait_until_ready(&mut self, deadline: u64, queue: bool) -> Result<Session, Failure> {
-        let now = self.truth().of(self.home(), &self.session().id);
+        // What is to become the agent may still be `env`, node or npm.
+        let soon = clock::now().boot.saturating_add(STARTING_MS).min(deadline);
+        let comes = |session: &Session| {
+            let launched = session.evidence.beginning.launched.as_ref();
+            launched.is_some_and(|told| told.body.agent.is_some()) && clock::now().boot < soon
+        };
+        let mut now = self.truth().of(self.home(), &self.session().id);
+        while !self.is_in_front(&now) && !now.is_over() && comes(&now) {
+            let _ = poll::readable(&[], Some(LOOK_MS));
+            now = self.truth().of(self.home(), &now.id);
+        }
         if !self.is_in_front(&now) {
             let id = &now.id;
             let message = format!("no agent that abide knows has the terminal of session {id}");

@@ -83,8 +83,11 @@ fn sealed(place: &Place) -> Result<(), String> {
         all.iter().for_each(|process| process.signal(signal));
     }
     all.iter().for_each(Observer::await_end);
-    let told = place.json(&["inspect", &id])?;
-    same("the status", &told["status"], "lost")?;
+    // A wrapper that was not on record as the program any more ends with its agent.
+    let told = place.until(&id, "the end", || {
+        let told = place.json(&["inspect", &id])?;
+        Ok((told["status"] == "lost").then_some(told))
+    })?;
     if told["turn"] == "working" || told["outcome"]["cause"].is_null() {
         return Err(format!("the turn is {}, the cause {}", told["turn"], told["outcome"]["cause"]));
     }

@@ -1,11 +1,11 @@
 //! Prompts: a turn is proved, or it is said why there is none.
 
-use abide_testkit::Observer;
 use abide_testkit::deadline::until;
+use abide_testkit::{Ending, Observer, Ran};
 use rustix::process::Signal;
 
 use super::{claude, done, launched, until_it};
-use crate::common::{World, data};
+use crate::common::{Gate, World, data};
 
 #[test]
 fn a_prompt_opens_a_turn_and_waits_for_its_end() {
@@ -32,6 +32,30 @@ fn a_turn_of_which_only_the_transcript_told_while_it_was_open_is_not_missed() {
     let closed = world.told(&id, "turn_closed").pop().expect("it is closed");
     assert_eq!((&closed["turn"], &closed["reason"]), (&told["turn_id"], &"answered".into()), "{closed}");
     done(&world, &["stop", &id]);
+}
+
+/// Many agents are scripts: what runs them stands in the terminal first.
+#[test]
+fn a_prompt_waits_for_an_agent_that_is_still_being_started() {
+    let world = World::new();
+    let gate = Gate::new(&world.beside("gate"));
+    let agent = claude(&world);
+    std::fs::create_dir(world.beside("bin")).expect("a directory");
+    let script = format!("#!/bin/sh\nread go < {}\nexec {agent}\n", world.beside("gate"));
+    let script = world.home.around().file("bin/claude", &script).display().to_string();
+    let made = Ran::of(std::process::Command::new("chmod").args(["+x", &script]));
+    assert_eq!(made.code(), Some(0), "{made:?}");
+    let id = world.launch(&["--cwd", &world.beside("")], &[&script]);
+    let mut prompt = world.start(&["prompt", &id, "hello"]);
+    until("it waits, or is over", || !prompt.observer().lives() || sleeps(prompt.pid()));
+    gate.open();
+    assert_eq!(prompt.reap(), Ending::Exited(0));
+    done(&world, &["stop", &id]);
+}
+
+/// Whether a process waits for something.
+fn sleeps(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") S "))
 }
 
 #[test]
