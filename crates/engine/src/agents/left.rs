@@ -21,11 +21,17 @@ pub(crate) struct Left {
 impl Left {
     /// What the agent of a session left, if its transcript is found from here.
     pub(crate) fn of(session: &Session) -> Option<Self> {
-        let (adapter, conversation) = adapter_of(session).zip(conversation_of(session))?;
         let text = |value: std::ffi::OsString| value.into_string().ok();
         let variables = launch::environment().into_iter();
         let variables = variables.filter_map(|(key, value)| Some((text(key)?, text(value)?))).collect();
-        let place = Place { cwd: cwd_of(session), variables };
+        Self::at(session, Place { cwd: cwd_of(session), variables })
+    }
+
+    /// The same, where it is known at which place it worked.
+    pub(crate) fn at(session: &Session, place: Place) -> Option<Self> {
+        let adapter = adapter_of(session)?;
+        let told = || adapter.named_in(&session.evidence.beginning.launched.as_ref()?.body.argv);
+        let conversation = conversation_of(session).or_else(told)?;
         let mut reader = adapter.reader(&adapter.transcript(&place, &conversation)?, &conversation);
         reader.read_on().ok()?;
         Some(Self { agent: adapter.name(), story: reader.story().clone(), conversation })
@@ -34,6 +40,11 @@ impl Left {
     /// Why the turn is over that it was at.
     pub(crate) fn reason(left: Option<&Self>) -> String {
         reason(left.map(|left| unanswered(&left.story)).unwrap_or_default())
+    }
+
+    /// Whether anything was written of it since the session began.
+    pub(crate) fn is_of(&self, session: &Session) -> bool {
+        self.story.last_at.is_some_and(|at| at >= session.launched_at())
     }
 
     pub(crate) fn summary(self) -> Summary {

@@ -9,12 +9,12 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use abide_agents::{Adapter, Sign, Source, weigh};
+use abide_agents::{Adapter, Place, Sign, Source, weigh};
 use abide_core::evidence::{Reason, Role};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
-use abide_core::verdict::Turn;
 use abide_core::verdict::checkpoint::Schedule;
+use abide_core::verdict::{Turn, program_of};
 use abide_sys::disk::PrivateDir;
 use abide_sys::lock::{self, Holder};
 use abide_sys::signal::{self, Signals};
@@ -23,7 +23,7 @@ use abide_sys::watch::Watch;
 use abide_sys::{clock, poll};
 
 use super::following::{self, Following};
-use super::{Agent, has_lived, in_session, is_kin, name_of, wall};
+use super::{Agent, adapter_of, has_lived, in_session, is_kin, name_of, wall};
 use crate::recording::snapshot::{self, Source as From};
 use crate::store::{Home, SessionDir, Writer};
 use crate::truth::{Relative, Session, Truth};
@@ -104,6 +104,7 @@ pub(crate) fn main() -> Result<(), Failure> {
             told: None,
             ours: None,
             keeping,
+            place: None,
             at: Times::default(),
         }
         .follow();
@@ -125,6 +126,8 @@ struct Scribe<'a> {
     /// The turn that has a name of ours will be the prompt of this number in the transcript.
     ours: Option<u64>,
     keeping: Keeping,
+    /// Where the agent works that is yet to be seen: as whatever starts it does.
+    place: Option<Place>,
     at: Times,
 }
 
@@ -204,6 +207,9 @@ impl Scribe<'_> {
 
     fn round(&mut self) {
         self.ending.look_again(self.truth, self.home);
+        if self.following.is_none() && self.place.is_none() {
+            self.place = self.place_of_program();
+        }
         match self.look() {
             Some(agent) => self.tell(&agent),
             // Its agent may have died together with the scribe before.
@@ -263,6 +269,14 @@ impl Scribe<'_> {
             self.tell_program(identity, adapter.name());
             self.following = Some(Following::new(adapter, identity, process.command));
         }
+    }
+
+    /// Where the program works, and the variables that say where the files are of the agent that it is or starts.
+    fn place_of_program(&self) -> Option<Place> {
+        let mut names = vec!["HOME"];
+        names.extend(adapter_of(self.session())?.variables());
+        let about = self.truth.about(program_of(&self.session().evidence)?, &names)?;
+        Some(Place { cwd: about.cwd?, variables: about.variables })
     }
 
     const fn may_wrap(&self, now: u64) -> bool {

@@ -192,6 +192,30 @@ fn an_agent_below_a_shell_without_a_terminal_is_followed() {
     assert_eq!(stands(&world, &id).0, "settled");
 }
 
+/// It may be gone before anybody has looked.
+#[test]
+fn of_an_agent_that_nobody_saw_alive_a_summary_is_told_all_the_same() {
+    let world = World::new();
+    let gate = Gate::new(&world.beside("gate"));
+    let agent = claude(&world);
+    std::fs::create_dir(world.beside("bin")).expect("a directory");
+    let script = format!("#!/bin/sh\nread go < {}\n{agent} \"$@\"\nexit 0\n", world.beside("gate"));
+    let script = world.home.around().file("bin/claude", &script).display().to_string();
+    let made = Ran::of(std::process::Command::new("chmod").args(["+x", &script]));
+    assert_eq!(made.code(), Some(0), "{made:?}");
+    let options = ["--no-tty", "--begin", "--cwd", &world.beside("")];
+    let id = world.launch(&options, &[&script, "-p", "hello"]);
+    until("a scribe has looked and found no agent", || follows(&id));
+    let scribe = Observer::of(scribes(&id)[0]);
+    scribe.signal(Signal::STOP);
+    gate.open();
+    assert_eq!(world.wait(&id).0, Some(0));
+    scribe.signal(Signal::CONT);
+    until("its summary is on record", || !world.told(&id, "summary").is_empty());
+    let told = &world.inspect(&id)["summary"];
+    assert_eq!((&told["prompts"], &told["turns"]), (&1.into(), &1.into()), "{told}");
+}
+
 /// What a wrapper starts may end and be started again, and an agent may start another one of its kind.
 #[test]
 fn a_wrapper_that_outlives_its_agent_is_the_program_again() {
@@ -281,17 +305,21 @@ fn an_agent_that_its_wrapper_starts_late_is_found() {
     wrapped.ends_as_it_says();
 }
 
-/// Whether a scribe of this session waits for news of what it follows.
-fn follows(id: &str) -> bool {
+/// The scribes of a session.
+fn scribes(id: &str) -> Vec<u32> {
     let is_scribe = |pid: &u32| {
         let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         command.ends_with(format!("\0__scribe\0{id}\0").as_bytes())
     };
+    let all = std::fs::read_dir("/proc").expect("there is one").flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_scribe).collect()
+}
+
+/// Whether a scribe of this session waits for news of what it follows.
+fn follows(id: &str) -> bool {
     let waits = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.contains(") S ")
     };
-    let all = std::fs::read_dir("/proc").expect("there is one").flatten();
-    let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.find(is_scribe).is_some_and(waits)
+    scribes(id).into_iter().any(waits)
 }

@@ -9,6 +9,7 @@ use abide_sys::clock;
 use super::Scribe;
 use crate::act::seal;
 use crate::agents::following::Following;
+use crate::agents::left::Left;
 use crate::agents::{Agent, git, left, masked, unanswered, wraps};
 use crate::notify;
 
@@ -148,7 +149,10 @@ impl Scribe<'_> {
     pub(super) fn conclude(&mut self) {
         match self.following.take() {
             Some(gone) => self.tell_gone(gone),
-            None => self.save_now(Reason::End),
+            None => {
+                self.save_now(Reason::End);
+                self.summarise_unseen();
+            }
         }
         self.keep();
         // What is not on the disk now can be read off the agent's files again.
@@ -162,6 +166,16 @@ impl Scribe<'_> {
         let known = self.session().evidence.work.summary.as_ref().map(|told| &told.body);
         if known.is_none_or(|known| **known != summary) && summary.conversation.is_some() {
             self.write(Body::Summary(Box::new(summary)));
+        }
+    }
+
+    /// An agent that was gone before anybody had seen it wrote down what it did all the same.
+    fn summarise_unseen(&mut self) {
+        let Some(place) = self.place.take().filter(|_| self.session().evidence.work.summary.is_none()) else {
+            return;
+        };
+        if let Some(left) = Left::at(self.session(), place).filter(|left| left.is_of(self.session())) {
+            self.write(Body::Summary(Box::new(left.summary())));
         }
     }
 
