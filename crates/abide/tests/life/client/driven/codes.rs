@@ -7,11 +7,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use abide_core::failure::{Code, Failure};
 use abide_core::status::{Column, Status};
 use abide_core::wire::{Attendance, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
-use abide_testkit::deadline::until;
 use abide_testkit::scene::{Scene, identity, idle};
-use rustix::process::Signal;
 
-use super::refusals::{Golden, check};
 use super::shell;
 use crate::common::{Gate, World};
 
@@ -179,22 +176,4 @@ fn who_would_show_a_session_inside_itself_is_refused_with_the_way_out() {
         (&life.id.as_str().into(), &"running".into()),
         "{told}"
     );
-}
-
-#[test]
-fn a_mark_that_nobody_sets_in_time_had_no_answer() {
-    let world = World::new();
-    let life = shell(&world);
-    let guard = life.helper("guard", None);
-    guard.signal(Signal::STOP);
-    until("it stands still", || life.inspect()["processes"]["guard"]["qualifier"] == "stopped");
-    let golden = Golden {
-        exit: 8,
-        code: "no_answer",
-        message: "the host of session ID did not set the mark in time",
-        hint: "`abide why ID` shows whether it is served; then try again",
-        status: Some("running"),
-    };
-    check(&world, (&life.id, &["mark", "ID", "here"]), &golden);
-    guard.signal(Signal::CONT);
 }

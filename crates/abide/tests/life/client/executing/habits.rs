@@ -201,6 +201,8 @@ fn exec_in_bash_takes_no_word_of_an_earlier_job_for_output_and_lets_a_line_wait_
         let line = format!("(read go <{}; exit 5) & echo $!", world.beside(name));
         let begun = exec(&world, &life, &line).stdout;
         let job = begun.lines().last().expect("its number").to_owned();
+        // At its prompt again: what it says before that is part of how the line was run, and hidden.
+        let _ = world.abide.run(&["wait", &life.id, "--idle", "200ms", "--timeout", "30s"]);
         gate.open();
         until("the shell has reaped it", || !Path::new("/proc").join(&job).exists());
     };
