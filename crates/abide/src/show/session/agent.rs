@@ -19,7 +19,8 @@ pub(crate) struct AgentView<'a> {
     pub(crate) stuck_since: Option<Time>,
     /// The adapter that knows this agent.
     pub(crate) agent: Option<&'a str>,
-    /// What it did, once it has ended and as far as its own files tell.
+    /// What it did, once it has ended and as far as its own files tell; only there where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<SummaryView<'a>>,
 }
 
