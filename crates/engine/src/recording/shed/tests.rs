@@ -324,13 +324,7 @@ fn a_recording_that_is_made_shorter_than_where_it_goes_on_is_followed_from_there
     assert!(read().starts_with(b"line 399 "));
     let (file, added) = (shedding.file(), BEGINS + 10_000);
     file.set_len(added).expect("it is ours");
-    let entry = Entry {
-        kind: Kind::Output,
-        number: 0,
-        time: abide_core::recording::FARTHEST - 1,
-        position: 0,
-        payload: b"added since",
-    };
+    let entry = Entry { kind: Kind::Output, number: 0, time: 1 << 61, position: 0, payload: b"added since" };
     file.write_all_at(&framed(&entry), added).expect("there is room");
     assert_eq!(read(), b"added since");
 }
