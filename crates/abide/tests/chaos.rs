@@ -57,9 +57,6 @@ fn a_short_attack_finds_no_lie_and_says_what_it_did() {
     assert!(!home.path().exists(), "it has a home of its own");
 }
 
-/// So often a liar is attacked before it gets away.
-const ATTACKS: u32 = 12;
-
 /// Two sessions; one prints and exits with 3, the other is only there.
 const SCHEDULE: &str = "0 1 launch detached 0
 0 2 launch detached 0
@@ -68,6 +65,9 @@ const SCHEDULE: &str = "0 1 launch detached 0
 1200 1 order exit 3
 2200 1 remove
 ";
+
+/// Within so many rounds a liar must be caught.
+const ROUNDS: u32 = 5;
 
 #[test]
 fn every_liar_is_caught_in_its_lie() {
@@ -85,14 +85,9 @@ fn every_liar_is_caught_in_its_lie() {
             scope.spawn(move || {
                 let dir = ScratchDir::new();
                 let liar = liar(&dir, question, filter);
-                let mut told = String::new();
-                let is_caught = |_| {
-                    let outcome = attack(&liar, SCHEDULE, 0);
-                    told = outcome.report.says();
-                    kinds(&outcome).contains(kind.name())
-                };
-                // What is asked is left to the dice, and on a busy machine little is.
-                assert!((0..ATTACKS).any(is_caught), "{question} | {filter}: {told}");
+                // What is asked when is up to chance: on a busy machine a round may go by without the question.
+                let caught = (0..ROUNDS).any(|_| kinds(&attack(&liar, SCHEDULE, 0)).contains(kind.name()));
+                assert!(caught, "{question} | {filter} was never caught in {}", kind.name());
             });
         }
     });
@@ -103,7 +98,8 @@ fn every_liar_is_caught_in_its_lie() {
 fn a_failing_schedule_is_shrunk_to_what_makes_it_fail() {
     let dir = ScratchDir::new();
     let liar = liar(&dir, "inspect", r#"sed 's/"status":"running"/"status":"lost"/'"#);
-    let shortest = (0..ATTACKS).find_map(|_| attack(&liar, SCHEDULE, 30_000).shortest).expect("it is caught");
+    let outcome = attack(&liar, SCHEDULE, 30_000);
+    let shortest = outcome.shortest.unwrap();
     assert!(shortest.0.len() <= 2, "{shortest}");
     assert!(shortest.to_string().contains("launch detached"), "{shortest}");
 }
