@@ -29,10 +29,12 @@ fn attack(exe: &Path, schedule: &str, shrink_ms: u64) -> Outcome {
     torture(&settings, |_, _| {}).expect("the run can be done")
 }
 
-/// An executable that asks abide and changes what it says about one question: `filter` is a command that reads the answer.
+/// An executable that asks abide and changes what it says to one question, but not its code: `filter` is a command that
+/// reads the answer.
 fn liar(dir: &ScratchDir, question: &str, filter: &str) -> PathBuf {
     let script = format!(
-        "#!/bin/sh\ncase $1 in\n{question}) '{ABIDE}' \"$@\" | {filter} ;;\n*) exec '{ABIDE}' \"$@\" ;;\nesac\n"
+        "#!/bin/sh\ncase $1 in\n{question}) said=$('{ABIDE}' \"$@\"); code=$?; printf '%s\\n' \"$said\" | {filter}; \
+         exit $code ;;\n*) exec '{ABIDE}' \"$@\" ;;\nesac\n"
     );
     let path = dir.file("liar", &script);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("it is ours");
@@ -97,9 +99,11 @@ fn every_liar_is_caught_in_its_lie() {
 #[test]
 fn a_failing_schedule_is_shrunk_to_what_makes_it_fail() {
     let dir = ScratchDir::new();
-    let liar = liar(&dir, "inspect", r#"sed 's/"status":"running"/"status":"lost"/'"#);
-    let outcome = attack(&liar, SCHEDULE, 30_000);
-    let shortest = outcome.shortest.unwrap();
-    assert!(shortest.0.len() <= 2, "{shortest}");
-    assert!(shortest.to_string().contains("launch detached"), "{shortest}");
+    // Asked of every session at its end, so that each round finds it.
+    let liar = liar(&dir, "wait", r#"sed 's/"code":3/"code":4/'"#);
+    let outcome = attack(&liar, SCHEDULE, 40_000);
+    assert!(kinds(&outcome).contains(Kind::WrongCode.name()), "{}", outcome.report.says());
+    let shortest = outcome.shortest.expect("it was shrunk");
+    let acts: Vec<String> = shortest.0.iter().map(|step| step.act.to_string()).collect();
+    assert_eq!(acts, ["launch detached 0", "order exit 3"]);
 }
