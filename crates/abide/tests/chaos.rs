@@ -69,7 +69,7 @@ const SCHEDULE: &str = "0 1 launch detached 0
 ";
 
 /// Within so many rounds a liar must be caught.
-const ROUNDS: u32 = 5;
+const ROUNDS: u32 = 12;
 
 #[test]
 fn every_liar_is_caught_in_its_lie() {

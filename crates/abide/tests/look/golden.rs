@@ -83,7 +83,6 @@ fn inspect_prints_every_field_as_json() {
         "screen": { "cols": 80, "rows": 24, "source": "replay", "title": null },
         "recording": { "path": null, "bytes": null, "complete": null },
         "resources": { "wall_ms": 61_000, "user_ms": 1500, "system_ms": 20, "peak_kib": 2048 },
-        "summary": null,
         "survivors": [],
         "because": [
             { "fact": "guarded", "witness": guard, "at": "2023-11-14T22:13:20.000Z",

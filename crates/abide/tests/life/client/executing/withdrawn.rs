@@ -32,7 +32,7 @@ fn check_stopped_guard(command: &[&str]) {
     // Whatever the guard types now of the line that was withdrawn, nobody is kept from seeing what follows.
     let ran = world.abide.run(&["type", &life.id, "echo visi'ble'", "--enter"]);
     assert_eq!(ran.code(), Some(0), "{ran:?}");
-    let ran = world.abide.run(&["wait", &life.id, "--text", "visible", "--timeout", "20s"]);
+    let ran = world.abide.run(&["wait", &life.id, "--text", "visible", "--timeout", "50s"]);
     assert_eq!(ran.code(), Some(0), "{command:?}: {ran:?}");
     assert!(world.shown(&life.id).contains("visible"), "{command:?}");
     until("a line runs again", || exec(&world, &life, "echo again").stdout == "again\n");
