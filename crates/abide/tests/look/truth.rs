@@ -1,5 +1,7 @@
 //! Rows of the truth table that evidence and real processes can stage without any helper of a session.
 
+mod chaos;
+
 use abide_core::evidence::{Body, Cause, Closing, How, Role};
 use abide_core::moment::Moment;
 use abide_sys::lock::Holder;
