@@ -56,7 +56,9 @@ impl Dice {
                 0,
             ),
             6 => {
-                let bytes: Vec<u8> = (0..=number % 200).map(|_| self.byte()).collect();
+                // Without what might be a question to the terminal: its answer would be typed, and shown.
+                let byte = |dice: &mut Self| Some(dice.byte()).filter(|byte| *byte != 0x1b).unwrap_or(b'.');
+                let bytes: Vec<u8> = (0..=number % 200).map(|_| byte(self)).collect();
                 Line::new(format!("printf '{}'", octal(&bytes)), bytes, 0)
             }
             7 => {

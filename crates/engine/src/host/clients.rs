@@ -137,6 +137,7 @@ impl Clients {
         if !congested {
             self.pass_on(&mut wishes, now);
         }
+        self.all.retain(|client| !client.gone);
         self.driver = self.driver.filter(|driver| self.all.iter().any(|client| client.number == *driver));
         if self.driver != before {
             let (driver, size) = (self.driver, self.size);
@@ -164,7 +165,8 @@ impl Clients {
             let held = self.holder.take_if(|holder| holder.client == client.id).is_some();
             wishes.push(Wish::Left { client: client.id, held });
         }
-        self.all.retain(|client| !client.gone);
+        // What others typed before they left is passed on.
+        self.all.retain(|client| !(client.gone && client.takes_along));
     }
 
     /// Passes on what was typed, each client's in its order, and nobody's in between what another holds together.
