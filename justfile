@@ -45,9 +45,21 @@ torture *WHAT:
     cargo build --release -q -p abide
     cargo run --release -q -p abide-testkit --bin abide-torture -- --abide target/release/abide --answers 100000 --pace 120 --readers 4 {{ WHAT }}
 
+# Hits every act at each of its steps (kill, abort, EIO) and prints what held; all acts without a name
+points *ACT:
+    cargo run --release -q -p abide-testkit --bin fail-points -- {{ ACT }}
+
+# Puts bugs in on purpose, one at a time, and says which test catches each
+mutants *NAME:
+    cargo run -q -p abide-testkit --bin mutants -- {{ NAME }}
+
 # How often a reused pid has the identity of the old process, by each mark
 reuse:
     cargo run --release -q -p abide-testkit --bin pid-reuse
+
+# abide beside its peers, one row or all: --load, --quick, --soak 1h, --release-binary PATH (benches/README.md)
+bench *ROW:
+    cargo run --release -q --manifest-path benches/Cargo.toml --target-dir target -- {{ ROW }}
 
 # How long `ls` takes in a home with many sessions
 bench-ls:

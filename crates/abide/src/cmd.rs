@@ -188,6 +188,13 @@ impl Front {
             let instead = "the host did not answer within a second; this is replayed from the recording";
             self.output.warn(instead, None);
         }
+        if snapshot.behind > 0 {
+            let behind = crate::show::time::size(snapshot.behind);
+            let lags = format!(
+                "the program writes faster than its screen is drawn: {behind} of its recording are yet to come"
+            );
+            self.output.warn(&lags, None);
+        }
         for gap in &snapshot.gaps {
             self.output.warn(&gap.says(), None);
         }

@@ -87,6 +87,14 @@ pub(crate) trait Export {
     /// If it cannot be written.
     fn take(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<()>;
 
+    /// Takes a step behind the end of the span, where what began in it may go on. True if it needs more of them.
+    ///
+    /// # Errors
+    /// If what is known now cannot be written.
+    fn take_behind(&mut self, _step: &Step<'_>, _out: &mut dyn Write) -> io::Result<bool> {
+        Ok(false)
+    }
+
     /// Here the span ends, and so stands its screen.
     ///
     /// # Errors

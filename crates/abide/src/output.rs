@@ -90,6 +90,11 @@ impl Output {
         Self { command, json: true, colours: self.colours, out, reader, warnings: Vec::new(), options, list }
     }
 
+    /// Whether it is that of a command within another one.
+    pub(crate) const fn is_kept(&self) -> bool {
+        matches!(self.out, Sink::Kept(_))
+    }
+
     /// What was kept.
     pub(crate) fn kept(self) -> Vec<u8> {
         match self.out {

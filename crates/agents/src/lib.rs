@@ -37,6 +37,14 @@ pub fn named(name: &str) -> Option<&'static dyn Adapter> {
     ALL.iter().copied().find(|adapter| adapter.name() == name)
 }
 
+/// What the screen of an agent says. A question that its adapter does not know is one all the same.
+#[must_use]
+pub fn shown(adapter: &dyn Adapter, lines: &[String]) -> Option<Level> {
+    let known = adapter.screen(lines);
+    let asks = asks(lines).then_some(Level::ANSWER);
+    known.filter(Level::asks).or(asks).or(known)
+}
+
 /// So many of the lowest lines are what an agent keeps repainting.
 const LIVE: usize = 24;
 /// What stands before the choice that Enter would take.

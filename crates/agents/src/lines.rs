@@ -131,6 +131,15 @@ pub(crate) fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The end of a file, so many bytes of it at most.
+pub(crate) fn end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let (mut file, metadata) = open(path)?;
+    file.seek(SeekFrom::Start(metadata.len().saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The files of a directory that end so, the one written to last first, each with when: ms of wall time.
 pub(crate) fn newest(directory: &Path, ending: &str) -> Vec<(i64, PathBuf)> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();

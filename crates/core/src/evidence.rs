@@ -20,7 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 pub use begun::Begun;
-pub use checkpointed::{Checkpointed, Reason};
+pub use checkpointed::{Checkpointed, Patched, Reason};
 pub use ending::{Cause, Ended, How, Observer, Outcome, Resources, Survivor, Word};
 pub use terms::Terms;
 pub use work::{Attention, Summary, TurnClosed, TurnOpened, Wants};
@@ -323,18 +323,21 @@ pub struct ImageChanged {
     pub image: String,
 }
 
-/// Something worth knowing that decides nothing.
+/// Something worth knowing. It decides nothing, but for who was found dead.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Noted {
     pub text: String,
     /// The signal that a helper heard, if that is what is noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<i32>,
+    /// The program that a host found dead while its guard recorded no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<Box<Identity>>,
 }
 
 impl<T: Into<String>> From<T> for Noted {
     fn from(text: T) -> Self {
-        Self { text: text.into(), heard: None }
+        Self { text: text.into(), ..Self::default() }
     }
 }
 

@@ -18,12 +18,18 @@ impl SystemId {
     /// From 32 hex digits, dashes ignored. `None` for anything else, and for the all-zero id.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let (mut value, mut count) = (0_u128, 0);
-        for digit in text.trim_end_matches('\n').chars().filter(|&c| c != '-') {
-            value = value << 4 | u128::from(digit.to_digit(16)?);
-            count += 1;
+        let text = text.trim_end_matches('\n');
+        if text.contains('-') && !text.contains('\n') {
+            return Self::parse(&text.replace('-', ""));
         }
-        (count == 32 && value != 0).then_some(Self(value))
+        // Of both halves, since a sign in front of either is no digit.
+        let half = |range: std::ops::Range<usize>| {
+            text.get(range).filter(|half| half.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        };
+        let number = |half: &str| u64::from_str_radix(half, 16).ok();
+        let (high, low) = (number(half(0..16)?)?, number(half(16..32)?)?);
+        let value = u128::from(high) << 64 | u128::from(low);
+        (text.len() == 32 && value != 0).then_some(Self(value))
     }
 
     /// The first eight hex digits: enough to tell boots apart in a fact's witness.
@@ -145,6 +151,8 @@ pub enum Death {
     Exited,
     /// The machine has been started again since.
     Reboot,
+    /// It cannot be seen from here, and its host recorded that it is dead.
+    Witnessed,
 }
 
 /// Why nothing can be said.
@@ -159,6 +167,8 @@ pub enum Doubt {
     OtherTimeNamespace,
     /// Another boot id, and somebody who was there before holds a lock: there was no reboot.
     OtherBootId,
+    /// Another boot id, one of the two is not the kernel's own, and the process may still be there.
+    GivenBootId,
     /// Another boot, and no machine id to say whether of this machine.
     NoMachineId,
     NoBootId,
@@ -179,14 +189,18 @@ pub enum Doubt {
 /// Is the process that `want` names alive? Only positive evidence yields `Dead`.
 #[must_use]
 pub fn judge(want: &Identity, here: &Here, seen: &Sighting, lock: Lock) -> Liveness {
-    let by_kernel = match place(want, here) {
-        Ok(()) => sight(want, here, seen),
-        Err(liveness) => liveness,
+    let by_kernel = match (place(want, here), sight(want, here, seen)) {
+        (Place::Same, liveness) | (Place::Elsewhere(liveness), _) => liveness,
+        // Dead in this boot, or of another one: dead in any case.
+        (Place::PerhapsRebooted, Liveness::Dead(_)) => Liveness::Dead(Death::Reboot),
+        (Place::PerhapsRebooted, Liveness::Alive(_) | Liveness::Unknown(_)) => {
+            Liveness::Unknown(Doubt::GivenBootId)
+        }
     };
     match (lock, by_kernel) {
         (Lock::Held, Liveness::Alive(qualifier)) => Liveness::Alive(qualifier),
         // Its successor takes the lock before it can say who it is.
-        (Lock::Held, Liveness::Dead(Death::Gone | Death::Reused | Death::Exited)) => {
+        (Lock::Held, Liveness::Dead(Death::Gone | Death::Reused | Death::Exited | Death::Witnessed)) => {
             Liveness::Alive(Some(Qualifier::Restarting))
         }
         (Lock::Held, Liveness::Dead(Death::Reboot) | Liveness::Unknown(_)) => Liveness::Alive(None),
@@ -195,31 +209,34 @@ pub fn judge(want: &Identity, here: &Here, seen: &Sighting, lock: Lock) -> Liven
 }
 
 /// Whether a pid means the same thing here as where the identity was taken.
-fn place(want: &Identity, here: &Here) -> Result<(), Liveness> {
-    let boot = here.boot.ok_or(Liveness::Unknown(Doubt::NoBootId))?;
-    match (want.machine, here.machine) {
-        (Some(recorded), Some(ours)) if recorded != ours => {
-            return Err(Liveness::Unknown(Doubt::OtherMachine));
-        }
-        (Some(_), Some(_)) if want.boot != boot && is_one_kernel_s(want, here) => {
-            return Err(Liveness::Dead(Death::Reboot));
-        }
-        (Some(_), Some(_)) if want.boot != boot => return Err(Liveness::Unknown(Doubt::OtherPidNamespace)),
-        (None, _) | (_, None) if want.boot != boot => return Err(Liveness::Unknown(Doubt::NoMachineId)),
-        (Some(_) | None, Some(_) | None) => {}
-    }
-    if here.pid_ns != Some(want.pid_ns) {
-        return Err(Liveness::Unknown(Doubt::OtherPidNamespace));
-    }
-    Ok(())
+enum Place {
+    Same,
+    /// Another boot id, which proves nothing alone; if it tells the truth, whoever had the pid is dead.
+    PerhapsRebooted,
+    /// The pid says nothing here, and this is the answer.
+    Elsewhere(Liveness),
 }
 
-/// Whether two boot ids are of one kernel, so that another one is a reboot. Containers may be given ids of their own, so
-/// across pid namespaces both must be the kernel's: no namespace outlives a boot. The device that namespaces are on may
-/// have another number after one.
-fn is_one_kernel_s(want: &Identity, here: &Here) -> bool {
-    let same_namespace = here.pid_ns.is_some_and(|ns| ns.ino == want.pid_ns.ino);
-    same_namespace || (want.kernel_boot && here.kernel_boot)
+/// Another boot id is a reboot where both are the kernel's own: a file may be put over what the kernel shows, as
+/// containers do. Then it can only be one in the same pid namespace; the device that namespaces are on may have another
+/// number after it. The kernel's own tells it in every pid namespace, for none outlives a boot.
+fn place(want: &Identity, here: &Here) -> Place {
+    let unknown = |doubt| Place::Elsewhere(Liveness::Unknown(doubt));
+    let Some(boot) = here.boot else { return unknown(Doubt::NoBootId) };
+    let other_boot = want.boot != boot;
+    match (want.machine, here.machine) {
+        (Some(recorded), Some(ours)) if recorded != ours => return unknown(Doubt::OtherMachine),
+        (None, _) | (_, None) if other_boot => return unknown(Doubt::NoMachineId),
+        (Some(_) | None, Some(_) | None) => {}
+    }
+    if other_boot && want.kernel_boot && here.kernel_boot {
+        return Place::Elsewhere(Liveness::Dead(Death::Reboot));
+    }
+    match here.pid_ns {
+        Some(ns) if other_boot && ns.ino == want.pid_ns.ino => Place::PerhapsRebooted,
+        Some(ns) if !other_boot && ns == want.pid_ns => Place::Same,
+        Some(_) | None => unknown(Doubt::OtherPidNamespace),
+    }
 }
 
 fn sight(want: &Identity, here: &Here, seen: &Sighting) -> Liveness {
@@ -340,6 +357,7 @@ impl Death {
             Self::Reused => "its pid belongs to another process now",
             Self::Exited => "it has ended",
             Self::Reboot => "the machine has been rebooted since",
+            Self::Witnessed => "its host saw that, and it cannot be seen from here",
         }
     }
 }
@@ -351,7 +369,9 @@ impl Doubt {
         match self {
             Self::OtherPidNamespace => Some("from the pid namespace that it was started in"),
             Self::OtherTimeNamespace => Some("from the time namespace that it was started in"),
-            Self::OtherBootId => Some("where /proc shows the boot id that it was started under"),
+            Self::OtherBootId | Self::GivenBootId => {
+                Some("where /proc shows the boot id that it was started under")
+            }
             Self::Hidden | Self::Refused(_) => Some("as root, where /proc shows every process"),
             Self::NoIdentity
             | Self::NotHeld
@@ -382,6 +402,9 @@ impl Doubt {
             Self::OtherBootId => {
                 "the boot id is another here, but a lock of its session is held, so there was no reboot"
                     .to_owned()
+            }
+            Self::GivenBootId => {
+                "the boot id is another here, but not the kernel's own, so it proves no reboot".to_owned()
             }
             Self::NoMachineId => "another boot, and no machine id to compare".to_owned(),
             Self::NoBootId => "the boot id cannot be read".to_owned(),

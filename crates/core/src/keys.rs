@@ -1,8 +1,9 @@
 //! What a terminal sends when someone uses it: bytes -> keys, whatever encoding the program asked for.
 //! Knows the plain bytes, xterm's modifyOtherKeys and the kitty keyboard protocol; decides nothing. `detach` is about
-//! one key, `press` the other way round, `half` and `unfinished` what was typed so far.
+//! one key, `press` the other way round, `half` and `unfinished` what was typed so far, `drawn` what a shell drew for it.
 
 pub mod detach;
+pub mod drawn;
 pub mod half;
 pub mod press;
 pub mod shell;

@@ -80,9 +80,9 @@ impl Passage {
         let mut passed = Passed { bytes: Vec::with_capacity(bytes.len()), clipboard: Vec::new() };
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
-            // Most of it is text, which needs no thought.
+            // Most of it is text and how it looks, which need no thought.
             let plain = match self.within {
-                Within::Nothing => rest.iter().take_while(|byte| is_plain(**byte)).count(),
+                Within::Nothing => harmless(rest),
                 Within::Escape
                 | Within::Control
                 | Within::Text
@@ -161,6 +161,21 @@ impl Passage {
 
 const fn is_plain(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7E | b'\r' | b'\n' | b'\t' | 0x08)
+}
+
+/// How much of it, from its beginning, is text and whole control sequences that ask nothing.
+fn harmless(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        at += bytes[at..].iter().take_while(|byte| is_plain(**byte)).count();
+        let Some(body) = bytes[at..].strip_prefix(b"\x1b[") else { return at };
+        let parameters = body.iter().take_while(|byte| (0x20..=0x3F).contains(*byte)).count();
+        let whole = body.get(parameters).is_some_and(|last| (0x40..=0x7E).contains(last));
+        if !whole || parameters > HELD || control_asks(&body[..=parameters]) {
+            return at;
+        }
+        at += 2 + parameters + 1;
+    }
 }
 
 /// Whether a whole sequence is a question to the terminal.

@@ -260,6 +260,26 @@ pub fn claimed(damage: &[u8]) -> Option<Entry<'static>> {
     Some(Entry { kind, number: said(head), time: number(12), position: number(20), payload: &[] })
 }
 
+/// Where in the file damage ends that begins as a frame, counted from there, if its header may be right.
+#[must_use]
+pub fn claimed_end(damage: &[u8]) -> Option<usize> {
+    let head = damage.first_chunk::<HEADER>().filter(|head| head.starts_with(&MARK))?;
+    let length = u32::from_le_bytes(std::array::from_fn(|i| head[8 + i])) as usize;
+    (length <= LONGEST).then_some(HEADER + length)
+}
+
+/// Whether a frame that begins so follows damage that begins as a frame, as both say. What stands in between is then all of
+/// that one: what looks like a frame there is what somebody's program showed.
+#[must_use]
+pub fn follows(next: &[u8], damage: &[u8]) -> bool {
+    let (Some(was), Some(end), Some(is)) = (claimed(damage), claimed_end(damage), claimed(next)) else {
+        return false;
+    };
+    let output = if is_output(was.kind) { (end - HEADER) as u64 } else { 0 };
+    let counted = was.number == 0 || is.number == short_number(u64::from(was.number) + 1);
+    counted && was.position.checked_add(output) == Some(is.position) && is.time >= was.time
+}
+
 /// Whether damage may be the torn beginning of this very output, which its writer, or the next one, wrote again.
 #[must_use]
 pub fn is_written_again(damage: &[u8], entry: &Entry<'_>) -> bool {

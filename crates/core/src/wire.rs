@@ -61,6 +61,8 @@ pub enum ToHost {
     Answered { position: u64 },
     /// What this client typed and was not applied is withdrawn, but for so many bytes that were written of it.
     Withdrawn { client: u64, written: u64 },
+    /// A mark that it passed on is on record nowhere: there is no room. Hosts of before it pass over it.
+    Unmarked,
     /// The end of the program is on record.
     Ended,
 }
@@ -126,11 +128,13 @@ pub enum ToClient {
     Withdrawn {
         written: u64,
     },
-    /// How many entries of the recording the screen stands for that comes next, and how long the line is that was begun by
-    /// then, for a program that reads whole ones. Clients of before it pass over it; hosts of before the line say none.
+    /// How many entries of the recording the screen stands for that comes next, how long the line is that was begun by then, for
+    /// a program that reads whole ones, how many bytes of the recording there was no time to take in, and when (microseconds of
+    /// boot time) the screen stood so. Clients of before it pass over it; what hosts of before do not say is 0.
     Reached {
         entries: u64,
         line: u64,
+        behind: (u64, u64),
     },
     /// The frozen screen and the position it stands for.
     Snapshot {
@@ -279,6 +283,7 @@ impl Message for ToHost {
             Self::Applied { client, seq } => (b'd', join(&[client, seq], &[])),
             Self::Answered { position } => (b'a', join(&[position], &[])),
             Self::Withdrawn { client, written } => (b'-', join(&[client, written], &[])),
+            Self::Unmarked => (b'm', Vec::new()),
             Self::Ended => (b'e', Vec::new()),
         }
     }
@@ -294,6 +299,7 @@ impl Message for ToHost {
                 let ([client, written], _) = split(body)?;
                 Self::Withdrawn { client, written }
             }
+            b'm' => Self::Unmarked,
             b'e' => Self::Ended,
             _ => return None,
         })
@@ -358,7 +364,9 @@ impl Message for ToClient {
             Self::Output(bytes) => (b'o', bytes.clone()),
             Self::Applied { seq } => (b'd', join(&[*seq], &[])),
             Self::Withdrawn { written } => (b'-', join(&[*written], &[])),
-            Self::Reached { entries, line } => (b'n', join(&[*entries, *line], &[])),
+            Self::Reached { entries, line, behind: (left, at) } => {
+                (b'n', join(&[*entries, *line, *left, *at], &[]))
+            }
             Self::Snapshot { position, frozen } => (b's', join(&[*position], frozen)),
             Self::Marked { position, name } => (b'm', join(&[*position], name.as_bytes())),
             Self::Exec { over, nonce } => (b'q', [&[u8::from(*over)], nonce.as_bytes()].concat()),
@@ -388,8 +396,8 @@ impl Message for ToClient {
             b'd' => Self::Applied { seq: split::<1>(body)?.0[0] },
             b'-' => Self::Withdrawn { written: split::<1>(body)?.0[0] },
             b'n' => {
-                let ([entries], rest) = split(body)?;
-                Self::Reached { entries, line: split(rest).map_or(0, |([line], _)| line) }
+                let ([entries, line, left, at], _) = split(&[body, &[0; 24]].concat())?;
+                Self::Reached { entries, line, behind: (left, at) }
             }
             b's' => {
                 let ([position], frozen) = split(body)?;
@@ -479,6 +487,7 @@ mod tests {
             ToHost::Applied { client: 1, seq: 2 },
             ToHost::Answered { position: 3 },
             ToHost::Withdrawn { client: 1, written: 4 },
+            ToHost::Unmarked,
             ToHost::Ended,
         ]);
         check(&[
@@ -506,7 +515,7 @@ mod tests {
             ToClient::Output(bytes.clone()),
             ToClient::Applied { seq: 4 },
             ToClient::Withdrawn { written: 5 },
-            ToClient::Reached { entries: 7, line: 3 },
+            ToClient::Reached { entries: 7, line: 3, behind: (9, 1) },
             ToClient::Snapshot { position: 8, frozen: bytes.clone() },
             ToClient::Unrecorded(Unrecorded { position: 8, bytes, sized: None }),
             ToClient::Unrecorded(Unrecorded { sized: Some((9, SIZE)), ..Unrecorded::default() }),

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use abide_agents::{Adapter, Held, Kin, Level, Process, Sign, Standing, Story};
+use abide_agents::{Adapter, Held, Kin, Process, Sign, Standing, Story};
 use abide_core::evidence::Role;
 use abide_core::id::SessionId;
 use abide_core::identity::{Identity, Liveness, Lock};
@@ -315,6 +315,14 @@ pub(crate) fn has_lived(truth: &Truth, process: &Relative, ms: u64) -> bool {
     born.is_some_and(|born| born.saturating_add(ms) <= clock::now().boot)
 }
 
+/// When a process began, in ms of wall time; none where that is not known.
+pub(crate) fn began_at(process: &Identity) -> Option<i64> {
+    let now = clock::now();
+    // Ticks are hundredths of a second.
+    let born = process.start_ticks?.saturating_mul(10);
+    Some(now.wall.saturating_sub_unsigned(now.boot.saturating_sub(born)))
+}
+
 /// The agent in a session: of several, the one nearest to its program.
 pub(crate) fn in_session(truth: &Truth, session: &Session) -> Option<Candidate> {
     let guard = session.evidence.helpers.guarded.as_ref().filter(|_| session.seen.guard.is_alive());
@@ -374,13 +382,6 @@ fn kin(truth: &Truth, process: &Relative) -> Option<(&'static dyn Adapter, Kin)>
 /// What is shown, as adapters read it.
 pub(crate) fn lines(screen: &Screen) -> Vec<String> {
     screen.view().text().trim_end().lines().map(str::to_owned).collect()
-}
-
-/// What the screen of an agent says. A question that its adapter does not know is one all the same.
-pub(crate) fn level(adapter: &dyn Adapter, lines: &[String]) -> Option<Level> {
-    let known = adapter.screen(lines);
-    let asks = abide_agents::asks(lines).then_some(Level::ANSWER);
-    known.filter(Level::asks).or(asks).or(known)
 }
 
 /// The adapter that a command line names.

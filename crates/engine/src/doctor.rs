@@ -2,6 +2,7 @@
 //! Looks only; `--fix` seals, through `seal` alone, clears away what is nobody's (leftovers, names, empty cgroups), and makes
 //! keyframes anew.
 
+mod machine;
 mod makeable;
 mod recordings;
 
@@ -9,10 +10,7 @@ use std::path::Path;
 
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
-use abide_core::identity::Liveness;
-use abide_core::place::{Place, Stays};
 use abide_core::verdict::Rule;
-use abide_sys::cgroup::Cgroup;
 
 use crate::act::{collect, seal};
 use crate::notify::Delivering;
@@ -76,8 +74,9 @@ pub struct Examining<'a> {
 pub fn examine(home: &Path, how: &Examining<'_>) -> Result<Vec<Check>, Failure> {
     let opened = Sessions::open(home);
     let truth = Truth::new();
-    let mut checks = vec![usable(&opened), machine(&truth), boot(&truth), identity(&truth)];
-    checks.extend([cgroup(), logout()]);
+    let mut checks = vec![usable(&opened)];
+    checks.extend(opened.as_ref().ok().and_then(Sessions::home).and_then(machine::room));
+    checks.extend(machine::checks(&truth));
     if let Ok(sessions) = &opened {
         checks.extend(each_session(sessions, how)?);
         checks.extend(leftovers(sessions, how.fix)?);
@@ -106,73 +105,6 @@ fn usable(opened: &Result<Sessions, Failure>) -> Check {
             }
         }
         Err(failure) => failed("home", failure, "choose another home with --home"),
-    }
-}
-
-fn machine(truth: &Truth) -> Check {
-    match truth.here().machine {
-        Some(_) => good("machine id", "readable".to_owned()),
-        None => weak(
-            "machine id",
-            "not readable: after a reboot, what ran before stays `unknown`",
-            "systemd-machine-id-setup, or write 32 hex digits to /etc/machine-id",
-        ),
-    }
-}
-
-fn boot(truth: &Truth) -> Check {
-    match truth.here().boot {
-        Some(_) => good("boot id", "readable".to_owned()),
-        None => bad("boot id", "not readable: no process can be judged", "mount /proc"),
-    }
-}
-
-/// Whether this very process can be identified and then recognised.
-fn identity(truth: &Truth) -> Check {
-    let name = "process identity";
-    match truth.identify(std::process::id()) {
-        Ok(own) => match (truth.is_alive(&own), own.pidfs) {
-            (Liveness::Alive(_), Some(_)) => {
-                good(name, "exact: the kernel numbers processes (pidfs)".to_owned())
-            }
-            (Liveness::Alive(_) | Liveness::Unknown(_), None) => weak(
-                name,
-                "by birth tick only: a pid reused within the tick cannot be told apart",
-                "Linux 6.9 or later",
-            ),
-            (Liveness::Dead(_), _) | (Liveness::Unknown(_), Some(_)) => {
-                bad(name, "a living process is not recognised", "report this, with `abide doctor --json`")
-            }
-        },
-        Err(doubt) => bad(name, &doubt.says(), "mount /proc for this pid namespace"),
-    }
-}
-
-/// Whether a session's processes are found wherever they went, and what killed them is known.
-fn cgroup() -> Check {
-    let name = "cgroup";
-    let (place, own) = place::here();
-    let below = own.as_ref().map_or("/", Cgroup::path);
-    match place {
-        Place::Own => good(name, format!("each program gets one of its own, below {below}")),
-        Place::Tree(stays) => {
-            let detail = format!(
-                "a program started here {}; after a killed guard a stop may miss who dropped its environment",
-                stays.says()
-            );
-            let fix = match stays {
-                Stays::NoCgroup => "mount cgroup2 (a writable one in a container)",
-                Stays::NotDelegated => "systemd-run --user --scope -p Delegate=yes abide run ...",
-            };
-            weak(name, &detail, fix)
-        }
-    }
-}
-
-fn logout() -> Check {
-    match place::logout(Path::new("/")) {
-        None => good("logout", "does not end what is started here".to_owned()),
-        Some((says, fix)) => weak("logout", &says, &fix),
     }
 }
 
@@ -213,12 +145,29 @@ fn each_session(sessions: &Sessions, how: &Examining<'_>) -> Result<Vec<Check>, 
             checks.push(removal(sessions, session, "its guard died before it removed it, as was asked", fix));
         }
     }
+    checks.extend(versions(&all));
     checks.extend(recordings::check(sessions, &all, how));
     // What is removed meanwhile is nobody's worry.
     let fine = |check: &Check| check.health == Health::Good || check.health == Health::Mended;
-    let going = |check: &Check| check.session.as_ref().is_some_and(|id| is_going(sessions, id));
+    let listed = |id: &SessionId| all.iter().find(|session| session.id == *id);
+    let going =
+        |check: &Check| check.session.as_ref().and_then(listed).is_some_and(|one| is_going(sessions, one));
     checks.retain(|check| fine(check) || !going(check));
     Ok(checks)
+}
+
+/// Sessions that another version of abide serves.
+fn versions(all: &[Session]) -> Option<Check> {
+    let other = |session: &&Session| {
+        let helpers = &session.evidence.helpers;
+        let guard = helpers.guarded.as_ref().map(|told| told.body.version.as_str());
+        let host = helpers.hosted.as_ref().map(|told| told.body.version.as_str());
+        let served = session.verdict.status.has_live_host();
+        served && guard.into_iter().chain(host).any(|version| version != env!("CARGO_PKG_VERSION"))
+    };
+    let count = all.iter().filter(other).count();
+    let detail = format!("{count} run as another version than this one, {}", env!("CARGO_PKG_VERSION"));
+    (count > 0).then(|| weak("versions", &detail, "abide upgrade"))
 }
 
 /// A session that is served where nobody finds its host.
@@ -233,9 +182,10 @@ fn unreachable(sessions: &Sessions, session: &Session) -> Option<Check> {
 }
 
 /// Whether a session is gone since it was listed, or about to be.
-fn is_going(sessions: &Sessions, id: &SessionId) -> bool {
-    let session = sessions.home().and_then(|home| sessions.truth().of_listed(home, id));
-    session.is_none_or(|session| collect::is_removed_now(&session))
+fn is_going(sessions: &Sessions, listed: &Session) -> bool {
+    let session = sessions.home().and_then(|home| sessions.truth().of_listed(home, &listed.id));
+    let removed = |one: &Session| one.verdict.rule == Rule::Removed;
+    session.is_none_or(|now| collect::is_removed_now(&now) || (removed(&now) && !removed(listed)))
 }
 
 /// Keyframes that are missing or damaged: without them, instants of a long recording are found slowly.

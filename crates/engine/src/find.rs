@@ -23,13 +23,24 @@ pub(crate) fn find(sessions: &Sessions, wanted: &str) -> Result<Session, Failure
         return Ok(all.swap_remove(index));
     }
     let starts = |text: &str| !wanted.is_empty() && text.starts_with(wanted);
+    let like = alike(&all, wanted);
     all.retain(|s| starts(s.id.as_str()) || s.name().is_some_and(starts));
     match all.len() {
         // One whose own word for its name cannot be read is still in the index.
-        0 => by_index(sessions, wanted).ok_or_else(|| nothing(wanted)),
+        0 => by_index(sessions, wanted).ok_or_else(|| nothing_but(wanted, like)),
         1 => Ok(all.swap_remove(0)),
         _ => Err(ambiguous(wanted, &all)),
     }
+}
+
+/// How like a name or an ID must be to what was typed, from 0 to 1.
+const ALIKE: f64 = 0.8;
+
+/// The name or the ID that was perhaps meant.
+fn alike(all: &[Session], wanted: &str) -> Option<String> {
+    let words = all.iter().flat_map(|s| s.name().into_iter().chain([s.id.as_str()]));
+    let near = words.map(|word| (strsim::jaro(word, wanted), word)).filter(|(near, _)| *near > ALIKE);
+    near.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, word)| word.to_owned())
 }
 
 /// The whole ID needs no look at any other session.
@@ -46,8 +57,13 @@ fn by_index(sessions: &Sessions, wanted: &str) -> Option<Session> {
 }
 
 pub(crate) fn nothing(wanted: &str) -> Failure {
+    nothing_but(wanted, None)
+}
+
+fn nothing_but(wanted: &str, like: Option<String>) -> Failure {
+    let meant = like.map_or_else(String::new, |like| format!("did you mean `{like}`? "));
     Failure::new(Code::NoSuchSession, format!("no session `{wanted}`"))
-        .hint("`abide ls -a` lists all sessions")
+        .hint(format!("{meant}`abide ls -a` lists all sessions"))
         .about(wanted)
 }
 

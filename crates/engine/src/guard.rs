@@ -7,9 +7,11 @@ pub(crate) mod end;
 pub(crate) mod handover;
 mod keyboard;
 mod link;
+mod mark;
 mod piece;
 mod program;
 mod recorder;
+mod served;
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -17,7 +19,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::{
-    Body, Cause, Drained, How, Marked, Noted, Observer, Outcome, Resources, Signalled, StopAsked,
+    Body, Cause, Drained, How, Noted, Observer, Outcome, Resources, Signalled, StopAsked,
 };
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
@@ -151,8 +153,8 @@ impl Keeper {
         interests.extend(self.program.leaving.iter().map(|one| Interest::reading(one.as_fd())));
         interests.extend(self.link.interest());
         // Nobody starts a host at the end: who came back for that would come back at once, for ever.
-        let host_at = self.link.wake_at().filter(|_| !self.mind.is_ending());
-        let times = [self.mind.wake_at(), host_at, self.program.identify_at];
+        let link_at = self.link.wake_at(!self.mind.is_ending());
+        let times = [self.mind.wake_at(), link_at, self.program.identify_at];
         let wake_at = times.into_iter().flatten().min();
         let timeout = wake_at.map(|at| at.saturating_sub(clock::now().boot));
         let ready = poll::wait(&interests, timeout);
@@ -202,6 +204,7 @@ impl Keeper {
             (handover::EVIDENCE, self.evidence.file().as_fd()),
             (handover::DIR, self.dir.dir().as_fd()),
         ]);
+        named.extend(self.dir.kept_evidence().map(|facts| (handover::FACTS, facts)));
         named.extend(self.slave.as_ref().map(|slave| (handover::SLAVE, slave.as_fd())));
         let error = handover::become_next(&handover, &path, &named);
         self.note(Body::Noted(format!("the guard could not become {path}: {error}").into()));
@@ -223,11 +226,7 @@ impl Keeper {
                         format!("{bytes} bytes of input were withdrawn before they were in the terminal");
                     self.note(Body::Noted(text.into()));
                 }
-                Ask::Mark(text) => {
-                    self.recorder.add(Kind::Mark, text.as_bytes());
-                    let offset = self.recorder.position();
-                    self.note(Body::Marked(Marked { name: text, offset }));
-                }
+                Ask::Mark(text) => self.mark(text),
                 Ask::Resize(size) => {
                     if let (Some(_), Some((_, terminal))) = (&self.slave, self.outputs.first()) {
                         // Recorded before it is done: what is shown afterwards was made for the new size.
@@ -249,7 +248,7 @@ impl Keeper {
         let tagged = self.recorder.tag(&payload);
         self.note_cut();
         // Of a line without its tag nothing is typed; that there is none on record tells whoever asked.
-        self.link.queue((client, seq), if tagged { bytes } else { Vec::new() });
+        self.link.queue_line((client, seq), if tagged { bytes } else { Vec::new() });
     }
 
     /// At a password prompt only the count is kept.
@@ -342,7 +341,7 @@ impl Keeper {
             signal::USR1 => self.ordered = true,
             signal::HUP => {
                 let text = format!("hangup from pid {}; going on", caught.pid);
-                self.note(Body::Noted(Noted { text, heard: Some(caught.number) }));
+                self.note(Body::Noted(Noted { text, heard: Some(caught.number), gone: None }));
             }
             _ => {
                 let grace_ms = caught.value.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(GRACE_MS);

@@ -4,10 +4,12 @@
 mod clients;
 mod connection;
 mod exec;
+mod flushing;
 mod follow;
 mod image;
 mod line;
 mod outbox;
+mod passing;
 mod prompt;
 mod scribing;
 mod succession;
@@ -19,7 +21,6 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 
 use abide_core::evidence::{Body, Hosted, Noted, Role};
 use abide_core::failure::{Code, Failure};
@@ -37,8 +38,10 @@ use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
 use clients::Clients;
+use flushing::{FLUSH_MS, Flushing};
 use follow::{Follow, News, Progress};
 use line::Line;
+use passing::Passing;
 use scribing::Scribing;
 use succession::succeed;
 use view::Publisher;
@@ -46,9 +49,6 @@ pub use view::View;
 
 /// How a process learns that it is to be a host.
 pub(crate) const ARGUMENT: &CStr = c"__host";
-
-/// How long what was shown may wait before it is flushed to the disk.
-const FLUSH_MS: u64 = 700;
 
 /// Runs a host in this process until it is told to go or its session is over.
 ///
@@ -74,8 +74,8 @@ struct Host {
     follow: Follow,
     clients: Clients,
     flushing: Flushing,
-    /// What it publishes for others, and who follows the agent.
-    beside: (Publisher, Scribing),
+    /// What it publishes for others, who follows the agent, and what is told where the guard does not.
+    beside: (Publisher, Scribing, Passing),
     /// Nobody is let in before this time.
     deaf_until: Option<u64>,
     course: Course,
@@ -95,22 +95,14 @@ enum Course {
 
 /// How long to wait before letting anyone in again, where there was no descriptor for it.
 const DEAF_MS: u64 = 500;
+/// How long what was shown is taken in before a question is answered: whoever asks waits for a second.
+const CATCH_UP_MS: u64 = 400;
 /// How often to look whether a guard is there again.
 const LOOK_MS: u64 = 50;
 
 /// What is told of a recording that goes on where nobody else finds it.
 const UNNAMED: &str =
     "the file of the recording is gone or replaced: the screen goes on, the recording cannot be read";
-
-/// What of the session is to be flushed to the disk, and what is done once it is.
-#[derive(Default)]
-struct Flushing {
-    at: Option<u64>,
-    /// The names that lead to the session's files are on the disk.
-    settled: bool,
-    /// Memory was used since some was last given back.
-    loose: bool,
-}
 
 impl Host {
     fn bring_up() -> io::Result<Self> {
@@ -119,7 +111,8 @@ impl Host {
         let (bell, dir) = (held.must(handover::BELL)?, held.must(handover::DIR)?);
         let spill = Spill::of(held.must(handover::SPILL)?)?;
         let generation = std::env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(0);
-        let dir = SessionDir::from_trusted(PrivateDir::from_trusted(dir));
+        let mut dir = SessionDir::from_trusted(PrivateDir::from_trusted(dir));
+        dir.keep_evidence(held.take(handover::FACTS));
         let signals = Signals::of(&[signal::TERM, signal::HUP, signal::INT])?;
         let truth = Truth::new();
         let now = truth.now();
@@ -157,7 +150,7 @@ impl Host {
             clients: Clients::new(generation, spill.holder()),
             spill,
             follow,
-            beside: (Publisher::new(generation), Scribing::new(truth, &dir)),
+            beside: (Publisher::new(generation), Scribing::new(truth, &dir), Passing::Lives),
             dir,
             flushing: Flushing::default(),
             deaf_until: None,
@@ -193,6 +186,7 @@ impl Host {
                 Interest::reading(self.bell.as_fd()),
                 // Who cannot be let in for want of descriptors would be heard without end.
                 Interest { fd: self.listener.as_fd(), read: self.deaf_until.is_none(), write: false },
+                self.beside.2.awaits(&self.held).map_or(Interest::news(self.bell.as_fd()), Interest::reading),
             ];
             interests.extend(self.clients.interests());
             let now = clock::now().boot;
@@ -204,6 +198,7 @@ impl Host {
                 self.deaf_until,
                 self.beside.1.wake_at(),
                 self.follow.wake_at(),
+                self.beside.2.wake_at(),
             ];
             let wake_at = times.into_iter().flatten().min();
             let timeout = if self.follow.lags() { Some(0) } else { wake_at.map(|at| at.saturating_sub(now)) };
@@ -212,7 +207,7 @@ impl Host {
             }
             let ready = poll::wait(&interests, timeout);
             self.deaf_until.take_if(|at| *at <= clock::now().boot);
-            let (ours, theirs) = ready.split_at(4);
+            let (ours, theirs) = ready.split_at(5);
             let theirs = theirs.to_vec();
             if ours[0].read {
                 self.heed_signals();
@@ -238,6 +233,10 @@ impl Host {
                 let full = self.clients.let_in(&self.listener).is_err();
                 self.deaf_until = full.then(|| clock::now().boot.saturating_add(DEAF_MS));
             }
+            if ours[4].read && self.beside.2.awaits(&self.held).is_some() {
+                self.beside.2.see();
+            }
+            self.beside.2.tell_if_due(&self.dir, &mut self.evidence);
             self.flush_if_due();
             self.beside.1.ensure(clock::now().boot, &self.dir, &self.evidence);
             self.beside.0.publish(clock::now().boot, self.follow.screen(), &self.dir);
@@ -259,7 +258,7 @@ impl Host {
             let what = if going { "an order to go" } else { "a hangup" };
             let text = format!("host heard {what} from pid {}; the session goes on", caught.pid);
             let heard = Some(caught.number);
-            let _ = self.evidence.add(clock::now(), Body::Noted(Noted { text, heard }));
+            let _ = self.evidence.add(clock::now(), Body::Noted(Noted { text, heard, gone: None }));
             self.course = if going { Course::Going } else { self.course };
         }
     }
@@ -270,6 +269,7 @@ impl Host {
                 ToHost::Applied { client, seq } => self.clients.applied(client, seq),
                 ToHost::Answered { position } => self.follow.answered(position),
                 ToHost::Withdrawn { client, written } => self.clients.withdrawn(client, written),
+                ToHost::Unmarked => self.clients.unmarked(),
                 ToHost::Ended => {
                     self.follow_on();
                     self.end();
@@ -292,10 +292,13 @@ impl Host {
 
     /// The guard is dead, and with it nobody reads the terminal: the next one goes on where it stopped.
     fn raise_guard(&mut self) {
-        self.catch_up();
-        // Without its files nobody could guard it; and where no guard comes up, its program needs none once it is dead.
+        self.follow_on();
+        while self.follow.lags() {
+            self.follow_on();
+        }
+        // Where no guard comes up, its program needs none once it is dead. As long as it lives, its terminal is held here.
         let hopeless = self.line.is_hopeless() && self.program_is_dead() && !self.line.tries_the_last();
-        if self.dir.read().evidence().is_closed() || !self.is_kept() || hopeless {
+        if self.dir.read().evidence().is_closed() || hopeless {
             self.end();
             return;
         }
@@ -324,6 +327,7 @@ impl Host {
             (handover::DIR, self.dir.dir().as_fd()),
             (handover::SPILL, self.spill.as_fd()),
         ];
+        given.extend(self.dir.kept_evidence().map(|facts| (handover::FACTS, facts)));
         let host = spawn::ourselves().ok();
         given.extend(host.as_ref().map(|host| (handover::HOST, host.as_fd())));
         given.extend(self.held.rest());
@@ -353,7 +357,7 @@ impl Host {
         loop {
             let _ = poll::readable(&[self.signals.as_fd()], Some(LOOK_MS));
             while self.signals.next().is_some() {}
-            if lock::ask(evidence, Holder::Host) == Lock::Held || !self.is_kept() {
+            if lock::ask(evidence, Holder::Host) == Lock::Held {
                 return false;
             }
             if lock::ask(evidence, Holder::Guard) != Lock::Held {
@@ -363,13 +367,7 @@ impl Host {
     }
 
     fn program_is_dead(&self) -> bool {
-        let program = self.held.rest().find(|(name, _)| *name == handover::PROGRAM);
-        program.is_some_and(|(_, pidfd)| poll::readable(&[pidfd], Some(0))[0])
-    }
-
-    /// Whether the session's record has not been removed.
-    fn is_kept(&self) -> bool {
-        self.evidence.file().metadata().is_ok_and(|meta| meta.nlink() > 0)
+        Passing::Lives.awaits(&self.held).is_some_and(|pidfd| poll::readable(&[pidfd], Some(0))[0])
     }
 
     /// Takes in what was recorded since, shows it, and answers what the program asked.
@@ -399,28 +397,33 @@ impl Host {
         }
     }
 
-    /// Everything that was on record when the question came is taken in before it is answered.
-    fn catch_up(&mut self) {
+    /// Everything that was on record when the question came is taken in before it is answered; of a flood that goes on, as much
+    /// as whoever asks has time for. How much of the recording is left then.
+    fn catch_up(&mut self) -> u64 {
+        let (asked, until) = (self.follow.length(), clock::now().boot.saturating_add(CATCH_UP_MS));
         self.follow_on();
-        while self.follow.lags() {
+        let has_time = |follow: &Follow| clock::now().boot < until || follow.length() == asked;
+        while self.follow.lags() && self.follow.offset() < asked && has_time(&self.follow) {
             self.follow_on();
         }
+        if self.follow.lags() { asked.saturating_sub(self.follow.offset()) } else { 0 }
     }
 
     fn flush_if_due(&mut self) {
-        let now = clock::now().boot;
-        if self.flushing.at.is_none_or(|at| at > now) {
+        if !self.flushing.is_due(clock::now().boot) {
             return;
         }
-        self.flushing.at = None;
-        self.flushing.loose = true;
-        self.flush();
+        // In a flood there is much to flush, and others who ask meanwhile.
+        let files = [self.follow.recording(), self.evidence.file()];
+        if !(self.follow.lags() && self.flushing.begin(files)) {
+            self.flush();
+        }
         self.beside.1.hint(&mut self.evidence);
     }
 
-    /// A disk that fails is met again by the guard's next write.
+    /// Waits until what was shown is on the disk. One that fails is met again by the guard's next write.
     fn flush(&mut self) {
-        self.follow.flush();
+        let _ = self.follow.recording().sync_data();
         if self.flushing.settled {
             // The evidence is small; what it waits for is the same disk.
             let _ = self.evidence.sync();

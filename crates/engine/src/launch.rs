@@ -21,7 +21,7 @@ use crate::client::refresh;
 use crate::notify::Told;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
-use crate::{agents, guard, names, place, store};
+use crate::{Sessions, agents, find, guard, names, place, store, wait};
 
 /// What a launch asks for.
 #[derive(Debug, Clone)]
@@ -58,8 +58,23 @@ pub(crate) const BORN_IN: &str = "ABIDE_BORN_IN";
 /// More of the arguments is not recorded.
 const ARGV_RECORDED: usize = 32 * 1024;
 
-/// Launches a program in a session of its own and returns once the session can be waited on.
-pub(crate) fn launch(truth: &Truth, home: &Home, mut request: Request) -> Result<Session, Failure> {
+impl Sessions {
+    /// Launches a program in a session of its own. Returns once the session can be waited on.
+    ///
+    /// # Errors
+    /// If nothing could be launched; then nothing is left running.
+    pub fn run(&mut self, request: Request) -> Result<Session, Failure> {
+        self.ensure_home()?;
+        let home = self.home.as_ref().ok_or_else(|| find::nothing(""))?;
+        let (session, evidence) = launch(&self.truth, home, request)?;
+        self.launched = evidence.map(|evidence| (session.id.clone(), evidence));
+        Ok(session)
+    }
+}
+
+/// Launches a program in a session of its own and returns once the session can be waited on; with its evidence, which was
+/// there before anybody could remove it.
+fn launch(truth: &Truth, home: &Home, mut request: Request) -> Result<(Session, Option<File>), Failure> {
     if !request.cwd.is_dir() {
         return Err(Failure::new(Code::Usage, format!("there is no directory {}", request.cwd.display()))
             .hint("name one that exists with --cwd; nothing was started"));
@@ -87,6 +102,7 @@ pub(crate) fn launch(truth: &Truth, home: &Home, mut request: Request) -> Result
         let failure = Failure::io("make room for session", &id, &error).about(id.as_str());
         return Err(failure.hint("nothing was started"));
     }
+    let evidence = dir.evidence().ok();
     let held = [names.as_ref().map(AsFd::as_fd), Some(input.as_fd())];
     let refused = match start_guard(home, &dir, &launched, request, held) {
         Ok(Answer::Published) => None,
@@ -102,7 +118,7 @@ pub(crate) fn launch(truth: &Truth, home: &Home, mut request: Request) -> Result
             discard(home, &id, &dir);
             Err(failure.about(id.as_str()).hint("nothing was started"))
         }
-        Some(_) | None => Ok(truth.of(home, &id)),
+        Some(_) | None => Ok((wait::of_watched(truth, home, &id, evidence.as_ref()), evidence)),
     }
 }
 

@@ -21,6 +21,7 @@ mod truth;
 mod wait;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use abide_core::evidence::{Declared, Survivor};
@@ -46,8 +47,8 @@ pub use host::View;
 pub use launch::Request;
 pub use recording::Recording;
 pub use recording::damage::Gap;
-pub use recording::limit::let_go;
 use recording::limit::recorded_at;
+pub use recording::limit::{let_go, reversed};
 pub use recording::logs::Shown;
 pub use recording::replay::{Replay, Step, What};
 pub use recording::shed::LEAST as LEAST_SHED;
@@ -93,6 +94,8 @@ pub struct Sessions {
     path: PathBuf,
     home: Option<Home>,
     truth: Truth,
+    /// The evidence of the session that was launched last: whoever launched it misses no end of it.
+    launched: Option<(SessionId, File)>,
 }
 
 impl Sessions {
@@ -101,7 +104,7 @@ impl Sessions {
     /// # Errors
     /// If what stands there is not to be trusted.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        Ok(Self { path: path.to_owned(), home: Home::open(path)?, truth: Truth::new() })
+        Ok(Self { path: path.to_owned(), home: Home::open(path)?, truth: Truth::new(), launched: None })
     }
 
     #[must_use]
@@ -120,14 +123,23 @@ impl Sessions {
     /// # Errors
     /// If the home cannot be listed.
     pub fn list(&self) -> Result<Vec<Session>, Failure> {
-        self.each(|session| session)
+        self.of_each(&self.truth, |session| session)
     }
 
-    /// What is wanted of every session, the latest launched first. Of many, no more than that is ever held.
+    /// What is wanted of every session, the latest launched first. Of many, no more than that is ever held, and of one
+    /// whose end is on record the kernel is not asked which of its processes are still there.
     ///
     /// # Errors
     /// If the home cannot be listed.
     pub fn each<T: Send>(&self, wanted: impl Fn(Session) -> T + Sync) -> Result<Vec<T>, Failure> {
+        self.of_each(&self.truth.in_brief(), wanted)
+    }
+
+    fn of_each<T: Send>(
+        &self,
+        truth: &Truth,
+        wanted: impl Fn(Session) -> T + Sync,
+    ) -> Result<Vec<T>, Failure> {
         let Some(home) = &self.home else {
             return Ok(Vec::new());
         };
@@ -135,7 +147,7 @@ impl Sessions {
         let keep = |session: Session| {
             ((std::cmp::Reverse(session.recency(now)), session.id.clone()), wanted(session))
         };
-        let mut kept = self.truth.of_each(home, &home.ids()?, &keep);
+        let mut kept = truth.of_each(home, &home.ids()?, &keep);
         kept.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(kept.into_iter().map(|(_, kept)| kept).collect())
     }
@@ -160,16 +172,6 @@ impl Sessions {
         if before_it_all { Err(find::not_yet(&found)) } else { Ok(past) }
     }
 
-    /// Launches a program in a session of its own. Returns once the session can be waited on.
-    ///
-    /// # Errors
-    /// If nothing could be launched; then nothing is left running.
-    pub fn run(&mut self, request: Request) -> Result<Session, Failure> {
-        self.ensure_home()?;
-        let home = self.home.as_ref().ok_or_else(|| find::nothing(""))?;
-        launch::launch(&self.truth, home, request)
-    }
-
     /// The home, made if it was not there.
     pub(crate) fn ensure_home(&mut self) -> Result<&Home, Failure> {
         let home = match self.home.take() {
@@ -177,18 +179,6 @@ impl Sessions {
             None => Home::ensure(&self.path)?,
         };
         Ok(self.home.insert(home))
-    }
-
-    /// Waits for the end of sessions, for so many ms at most, and says how each stands then.
-    #[must_use]
-    pub fn wait(&self, ids: &[SessionId], until: Until, cap_ms: Option<u64>) -> Vec<Session> {
-        self.watch(ids).wait(until, cap_ms)
-    }
-
-    /// Begins to wait for sessions: from now on the end of none of them is missed.
-    #[must_use]
-    pub fn watch(&self, ids: &[SessionId]) -> Waiting<'_> {
-        Waiting::new(&self.truth, self.home.as_ref(), ids)
     }
 
     /// Ends a session: asks, then insists after the grace. Returns once the end of its program is proved.

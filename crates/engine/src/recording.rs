@@ -20,7 +20,9 @@ use std::path::PathBuf;
 
 use abide_core::id::SessionId;
 use abide_core::recording::shed::{HEAD, Shed};
-use abide_core::recording::{Entry, HEADER, Kind, LONGEST, MARK, Next, next, next_at_end};
+use abide_core::recording::{
+    Entry, HEADER, Kind, LONGEST, MARK, Next, claimed_end, follows, next, next_at_end,
+};
 use abide_sys::disk;
 
 use crate::{Session, Sessions};
@@ -250,6 +252,11 @@ impl Reader {
         self.limit
     }
 
+    /// Whether more was recorded since there was so much that is to be read.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.file.length().is_ok_and(|length| length > self.limit)
+    }
+
     /// Reads the next piece and gives what is whole in it. False if there was nothing to read.
     ///
     /// # Errors
@@ -299,6 +306,7 @@ impl Reader {
                 Next::Other(length) => self.taken += length,
                 Next::Damage(length) => {
                     if !self.is_overtaken() {
+                        let length = self.own_length().unwrap_or(length);
                         let hole = self.hole_behind(length);
                         self.ahead = Some(Ahead { entry: None, length, hole });
                     }
@@ -307,6 +315,18 @@ impl Reader {
             }
         }
         true
+    }
+
+    /// How long damage is that is one frame, as its header and the frame behind it say.
+    fn own_length(&self) -> Option<usize> {
+        let damage = self.unread();
+        let end = claimed_end(damage).filter(|end| *end <= damage.len())?;
+        let mut behind = [0; HEADER];
+        match damage.get(end..end + HEADER) {
+            Some(bytes) => behind.copy_from_slice(bytes),
+            None => self.file.read_exact_at(&mut behind, self.offset() + end as u64).ok()?,
+        }
+        follows(&behind, damage).then_some(end)
     }
 
     /// How much was never written behind damage to which all belongs that was read: a file that somebody made long takes no
@@ -408,6 +428,42 @@ mod tests {
     use super::*;
     use abide_core::recording::header;
     use abide_sys::spawn;
+
+    #[test]
+    fn a_recording_that_a_damaged_entry_shows_is_not_taken_for_entries() {
+        let frame = |number, time, position, payload: &[u8]| {
+            let entry = Entry { kind: Kind::Output, number, time, position, payload };
+            [&header(&entry)[..], payload].concat()
+        };
+        let shown = [frame(1, 2, 0, b"somebody's"), frame(2, 3, 10, b"else's")].concat().repeat(10_000);
+        let length = shown.len() as u64;
+        let frames = [
+            frame(1, 5, 0, b"own"),
+            frame(2, 6, 3, &shown),
+            frame(3, 6, 3 + length, b"too"),
+            frame(4, 9, 6 + length, b"!"),
+        ];
+        let whole = frames.concat();
+        let begins = frames[0].len();
+        for flipped in
+            [begins + 28, begins + HEADER, begins + HEADER + 100, begins + HEADER + shown.len() - 1]
+        {
+            let mut bytes = whole.clone();
+            bytes[flipped] ^= 1;
+            let mut reader = Reader::new(File::from(spawn::parcel(&bytes).unwrap()), 0);
+            let (mut payloads, mut damage) = (Vec::new(), Vec::new());
+            while reader
+                .advance(&mut |found| match found {
+                    Found::Entry(entry) => payloads.push(entry.payload.to_vec()),
+                    Found::Damage { offset, bytes, .. } => damage.push((offset, bytes.len())),
+                    Found::NoScreen { .. } => {}
+                })
+                .unwrap()
+            {}
+            assert!(payloads == [&b"own"[..], b"too", b"!"], "{flipped}: {} entries", payloads.len());
+            assert_eq!(damage, [(begins as u64, HEADER + shown.len())]);
+        }
+    }
 
     #[test]
     fn a_frame_that_is_not_whole_for_long_keeps_no_more_memory_than_itself() {

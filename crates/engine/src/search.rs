@@ -17,13 +17,13 @@ use abide_sys::{clock, poll};
 use hits::Between;
 pub use hits::{Hit, Wanted};
 
-use crate::recording::limit::recorded_at;
+use crate::recording::limit::{failed, recorded_at};
 use crate::recording::whole::{self, Due};
 use crate::store::{Home, SessionDir};
 use crate::truth::{Session, Truth};
 use index::Index;
 
-/// How long others who write an index are waited for, in ms, and how often one looks.
+/// How long others who write an index are waited for since it grew, in ms, and how often one looks.
 const PATIENCE: u64 = 2_000;
 const LOOK_AGAIN: u64 = 20;
 
@@ -36,7 +36,7 @@ pub struct Found {
     pub more: bool,
     /// Sessions whose latest lines may be missing, because another search takes them in at this moment.
     pub behind: Vec<SessionId>,
-    /// Sessions whose recordings cannot be read, and why.
+    /// Sessions whose recordings cannot be read, and that in a sentence, with why.
     pub unread: Vec<(SessionId, String)>,
     /// Sessions whose recordings have gaps, where nothing can be found, and what they are.
     pub gaps: Vec<(SessionId, String)>,
@@ -92,14 +92,19 @@ pub(crate) fn search(
     let ask = |session| search_one(home, session, (wanted, between(session)), &told);
     let came = on_all_cores(lacking.into_iter(), |(_, session)| (session, ask(session)));
     let mut found = Found::default();
-    let deadline = clock::now().boot + PATIENCE;
+    let mut deadline = clock::now().boot + PATIENCE;
     for (session, mut came) in came {
+        let mut bytes = written(home, session);
         while let Came::Busy = came
             && clock::now().boot < deadline
         {
             // Nobody tells when a lock is given back.
             let _ = poll::readable(&[], Some(LOOK_AGAIN));
             came = ask(session);
+            let before = std::mem::replace(&mut bytes, written(home, session));
+            if bytes != before {
+                deadline = clock::now().boot + PATIENCE;
+            }
         }
         found.add(home, session, (wanted, between(session)), came);
     }
@@ -114,7 +119,8 @@ impl Found {
         let Searched { hits, more, gaps, unkept } = match came {
             Came::Done(searched) => searched,
             Came::Unread(error) => {
-                self.unread.push((session.id.clone(), error.to_string()));
+                let failure = failed((&session.id, session.verdict.status), &error);
+                self.unread.push((session.id.clone(), failure.message));
                 return;
             }
             Came::Busy => {
@@ -139,6 +145,12 @@ fn open(home: &Home, session: &Session) -> io::Result<Option<(SessionDir, u64)>>
         Err(error) if error.kind() == io::ErrorKind::NotFound && !whole::is_expected(session) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// How many lines another one has put away so far, in bytes.
+fn written(home: &Home, session: &Session) -> Option<u64> {
+    let file = home.session(&session.id).ok()?.index_lines().ok()?;
+    file.metadata().ok().map(|metadata| metadata.len())
 }
 
 /// What cannot be found, because it is missing in the recording.

@@ -45,6 +45,11 @@ pub struct Home {
 }
 
 impl Home {
+    /// How many bytes could still be written where the sessions are, and how many files be made, where that is counted.
+    pub(crate) fn room(&self) -> std::io::Result<(u64, Option<u64>)> {
+        Ok((disk::room(&self.sessions)?, disk::room_for_files(&self.sessions)?))
+    }
+
     /// The home at this path; none if there is none yet.
     ///
     /// # Errors

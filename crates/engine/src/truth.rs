@@ -1,6 +1,9 @@
 //! Evidence + kernel -> what is true of a session now, or was at an instant. The only caller of the probe.
 //! Reads in an order that cannot lie: whoever was found dead had written all it would ever write.
 
+mod file;
+mod share;
+
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -9,16 +12,17 @@ use abide_core::evidence::fold::{Evidence, Told};
 use abide_core::evidence::frame::{Damage, Flaw};
 use abide_core::evidence::{How, Observer, Role, Witness};
 use abide_core::id::SessionId;
-use abide_core::identity::{Death, Doubt, FileId, Here, Identity, Liveness, Lock};
+use abide_core::identity::{Death, Doubt, Here, Identity, Liveness, Lock};
 use abide_core::verdict::{
-    Now, Seen, Verdict, derive, hindsight, owner_of_open_turn, program_of, wrapper_of,
+    Now, Seen, Verdict, deny, derive, hindsight, owner_of_open_turn, program_of, witnessed, wrapper_of,
 };
 use abide_sys::clock;
 use abide_sys::disk::{self, Untrusted};
-use abide_sys::lock::{self, Holder};
+use abide_sys::lock::Holder;
 pub(crate) use abide_sys::probe::Relative;
 use abide_sys::probe::{About, InFront, Probe};
 
+use self::file::{ask, is_half_removed, note_copy};
 use crate::declared;
 use crate::guard;
 use crate::launch;
@@ -31,6 +35,8 @@ const ROUNDS: u32 = 64;
 #[derive(Debug)]
 pub struct Truth {
     probe: Probe,
+    /// Of sessions whose end is on record nobody wants to know which processes are there.
+    brief: bool,
 }
 
 /// A session as it was found, with the proof.
@@ -61,7 +67,12 @@ pub struct Features {
 impl Truth {
     #[must_use]
     pub fn new() -> Self {
-        Self { probe: Probe::new() }
+        Self { probe: Probe::new(), brief: false }
+    }
+
+    /// The same for one who only lists.
+    pub(crate) fn in_brief(&self) -> Self {
+        Self { probe: self.probe.clone(), brief: true }
     }
 
     /// Where we are.
@@ -95,6 +106,11 @@ impl Truth {
             birth_ticks: own.is_some_and(|own| own.start_ticks.is_some()),
             pidfs: own.is_some_and(|own| own.pidfs.is_some()),
         }
+    }
+
+    /// Whether the kernel keeps how a process ended for those who hold it.
+    pub(crate) fn keeps_ends(&self) -> Option<bool> {
+        self.probe.keeps_ends()
     }
 
     /// Takes hold of this very process.
@@ -215,30 +231,8 @@ impl Truth {
         ids: &[SessionId],
         keep: &(impl Fn(Session) -> T + Sync),
     ) -> Vec<T> {
-        const WORTH_A_THREAD: usize = 64;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = ids.len().div_ceil(cores).max(WORTH_A_THREAD);
-        let ask = |ids: &[SessionId]| {
-            let mut kept = Vec::with_capacity(ids.len());
-            // A session that is removed meanwhile is no session any more.
-            kept.extend(ids.iter().filter_map(|id| self.of_listed(home, id).map(keep)));
-            kept
-        };
-        if ids.len() <= share {
-            return ask(ids);
-        }
-        std::thread::scope(|scope| {
-            // This thread only waits: beside one that works, a kernel often starts the next on the same core.
-            let start = |ids| (ids, std::thread::Builder::new().spawn_scoped(scope, move || ask(ids)).ok());
-            let shares: Vec<_> = ids.chunks(share).map(start).collect();
-            let mut kept = Vec::with_capacity(ids.len());
-            for (ids, thread) in shares {
-                // Where no thread can be had, this one asks alone; so it does again for one that broke down.
-                let asked = thread.and_then(|thread| thread.join().ok());
-                kept.extend(asked.unwrap_or_else(|| ask(ids)));
-            }
-            kept
-        })
+        // A session that is removed meanwhile is no session any more.
+        share::among_cores(ids, &|id| self.of_listed(home, id).map(keep))
     }
 
     /// The same of one that was listed; none if it has been removed since.
@@ -258,6 +252,7 @@ impl Truth {
     /// What evidence that is held says of a session that may not be found any more.
     pub(crate) fn of_held(&self, id: &SessionId, mut evidence: Evidence, file: Option<&File>) -> Session {
         let (seen, asked) = (self.look(&mut evidence, file), self.now());
+        deny(&mut evidence, seen.program);
         let verdict = derive(&evidence, &seen, asked);
         Session { id: id.clone(), verdict, evidence, seen, asked, half_removed: false, untrusted: None }
     }
@@ -285,13 +280,14 @@ impl Truth {
     }
 
     /// Whoever seals a session takes the word that its program left. Until then that word counts all the same, or
-    /// sealing would change what has been told.
+    /// sealing would change what has been told. So does one that was declared last and is cut off the log.
     fn hear_last_word(&self, evidence: &mut Evidence, seen: &Seen, dir: &SessionDir) {
         let now = self.now();
         if evidence.is_closed() || derive(evidence, seen, now).rule.closing().is_none() {
             return;
         }
-        if let Some(Ok(body)) = declared::left_by_program(dir) {
+        let left = declared::left_by_program(dir).and_then(Result::ok);
+        if let Some(body) = left.or_else(|| declared::cut_off(evidence, dir)) {
             let witness = Witness { role: Role::Sealer, pid: std::process::id(), boot: now.boot };
             let order = evidence.record.facts;
             evidence.work.declared = Some(Told { witness, at: now.at, order, body });
@@ -302,27 +298,41 @@ impl Truth {
     #[must_use]
     pub fn at(&self, home: &Home, id: &SessionId, wall: i64) -> Session {
         let present = self.of(home, id);
-        let past = match home.session(id) {
-            Ok(dir) => dir.past(wall),
-            Err(_) => Evidence::default(),
+        let (mut past, untrusted) = match home.session(id) {
+            Ok(dir) => (dir.past(wall), None),
+            Err(untrusted) => {
+                let mut past = Evidence::default();
+                past.damaged(unopened(&untrusted));
+                (past, Some(home.session_path(id.as_str())))
+            }
         };
         let seen = hindsight(&past, &present.evidence, &present.seen);
+        deny(&mut past, seen.program);
         let asked = Now::past(wall);
         let verdict = derive(&past, &seen, asked);
-        Session { id: id.clone(), verdict, evidence: past, seen, asked, half_removed: false, untrusted: None }
+        Session { id: id.clone(), verdict, evidence: past, seen, asked, half_removed: false, untrusted }
     }
 
     /// Reads and looks until what was read is at least as new as any death that was seen.
     fn settle(&self, reading: &mut Reading<'_>) -> (Evidence, Seen) {
         if let Some(mut evidence) = reading.closed() {
-            let seen = self.look(&mut evidence, None);
+            // What an open turn came to is told by who is left of it.
+            let matters = !self.brief || (evidence.work.turn.is_some() && !evidence.work.turn_closed);
+            let mut seen = match matters {
+                true => self.look(&mut evidence, None),
+                false => Seen { program: self.program(&evidence), ..Seen::NOBODY },
+            };
+            if deny(&mut evidence, seen.program) {
+                seen = self.look(&mut evidence, reading.file());
+            }
             return (evidence, seen);
         }
         let mut round = 0;
         loop {
             let mut evidence = reading.evidence();
-            note_copy(&mut evidence, reading.file());
+            note_copy(&mut evidence, reading.file(), self.here().boot);
             let mut seen = self.look(&mut evidence, reading.file());
+            deny(&mut evidence, seen.program);
             if evidence.is_damaged() && evidence.helpers.guarded.is_none() {
                 // Who the guard is cannot be read, but whether there is one can be told.
                 seen.guard = match reading.is_held() {
@@ -337,7 +347,7 @@ impl Truth {
             let being_written = reading.is_mid_line() && round < ROUNDS;
             let rests_on_reading = someone_dead && !evidence.is_closed();
             round += 1;
-            if !(being_written || rests_on_reading) {
+            if !(being_written || rests_on_reading || reading.outgrows(&evidence)) {
                 return (evidence, seen);
             }
             if round > 2 * ROUNDS {
@@ -348,9 +358,16 @@ impl Truth {
             if !reading.more() && !being_written {
                 // Nothing was added after the deaths were seen, except perhaps to the slot.
                 let mut evidence = reading.evidence();
-                note_copy(&mut evidence, reading.file());
+                note_copy(&mut evidence, reading.file(), self.here().boot);
                 self.fall_back(&mut evidence);
-                return (evidence, seen);
+                if evidence.is_closed() {
+                    // By the slot, after it was seen.
+                    seen.program = self.program(&evidence);
+                    deny(&mut evidence, seen.program);
+                }
+                if !reading.outgrows(&evidence) {
+                    return (evidence, seen);
+                }
             }
             std::thread::yield_now();
         }
@@ -374,7 +391,7 @@ impl Truth {
         let host = evidence.helpers.hosted.as_ref().map(|told| &told.body.host);
         let owner = owner_of_open_turn(evidence);
         // The program first: a guard that is found alive afterwards was alive when its program was found dead.
-        let program = self.liveness(program_of(evidence), Lock::Silent);
+        let program = self.program(evidence);
         let guarded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
         let watched = evidence.helpers.watched.as_ref();
         let (guard_lock, host_lock) = (ask(guarded, file, Holder::Guard), ask(guarded, file, Holder::Host));
@@ -397,6 +414,11 @@ impl Truth {
         self.probe.is_traced(who)
     }
 
+    /// What became of the program, by the kernel, or by who saw it where it cannot be seen from here.
+    fn program(&self, evidence: &Evidence) -> Liveness {
+        witnessed(evidence, self.liveness(program_of(evidence), Lock::Silent))
+    }
+
     fn liveness(&self, who: Option<&Identity>, lock: Lock) -> Liveness {
         match (who, lock) {
             (Some(who), lock) => self.probe.liveness(who, lock),
@@ -412,34 +434,5 @@ impl Default for Truth {
     }
 }
 
-/// In a copy of a session that was not over nobody records the end of the original.
-fn note_copy(evidence: &mut Evidence, file: Option<&File>) {
-    let closing = &evidence.closing;
-    if evidence.is_closed() || closing.sealed.is_some() || closing.removing.is_some() {
-        return;
-    }
-    let guarded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
-    let recorded = guarded.or(evidence.helpers.watched.as_ref().map(|told| told.body.lock));
-    let found = file.and_then(|file| disk::file_id(file).ok());
-    // Devices get other numbers at a reboot, inodes do not.
-    if let (Some(recorded), Some(found)) = (recorded, found)
-        && recorded.ino != found.ino
-    {
-        evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Copied });
-    }
-}
-
-/// A lock speaks only on the very file that its holder recorded.
-fn ask(recorded: Option<FileId>, file: Option<&File>, holder: Holder) -> Lock {
-    match file {
-        Some(file) if recorded.is_some() && disk::file_id(file).ok() == recorded => lock::ask(file, holder),
-        Some(_) | None => Lock::Silent,
-    }
-}
-
-/// Whoever removes a session holds the sealers' lock from before that is on record.
-fn is_half_removed(evidence: &Evidence, file: Option<&File>) -> bool {
-    let closing = &evidence.closing;
-    let begun = closing.removing.is_some() && closing.removed.is_none();
-    begun && file.is_some_and(|file| lock::ask(file, Holder::Sealer) == Lock::Silent)
-}
+#[cfg(test)]
+mod tests;

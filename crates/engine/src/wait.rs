@@ -11,6 +11,7 @@ use abide_core::id::SessionId;
 use abide_core::verdict::actor_of;
 use abide_sys::{clock, poll};
 
+use crate::Sessions;
 use crate::store::{self, Home};
 use crate::truth::{Session, Truth};
 
@@ -37,6 +38,27 @@ pub struct Waiting<'a> {
     truth: &'a Truth,
     home: Option<&'a Home>,
     watches: Vec<Ending>,
+}
+
+impl Sessions {
+    /// Waits for the end of sessions, for so many ms at most, and says how each stands then.
+    #[must_use]
+    pub fn wait(&self, ids: &[SessionId], until: Until, cap_ms: Option<u64>) -> Vec<Session> {
+        self.watch(ids).wait(until, cap_ms)
+    }
+
+    /// Begins to wait for sessions: from now on the end of none of them is missed, and of one that was launched here none
+    /// was before.
+    #[must_use]
+    pub fn watch(&self, ids: &[SessionId]) -> Waiting<'_> {
+        let mut waiting = Waiting::new(&self.truth, self.home.as_ref(), ids);
+        if let (Some((id, evidence)), Some(home)) = (&self.launched, &self.home)
+            && let Some(ours) = waiting.watches.iter_mut().find(|watch| watch.session.id == *id)
+        {
+            *ours = Ending::look(&self.truth, home, id, Hold::Evidence(evidence.try_clone().ok()));
+        }
+        waiting
+    }
 }
 
 impl<'a> Waiting<'a> {
@@ -155,11 +177,7 @@ impl Ending {
             Hold::Evidence(file) => (home.session(id).ok().and_then(|dir| dir.waiting().ok()), file.as_ref()),
             Hold::Nothing => (None, None),
         };
-        let mut session = truth.of(home, id);
-        let gone = session.evidence.is_damaged() || session.evidence.closing.removing.is_some();
-        if let Some(known) = evidence.filter(|_| gone).and_then(ended_before_removal) {
-            session = truth.of_held(id, known, None);
-        }
+        let session = of_watched(truth, home, id, evidence);
         match held {
             Hold::Evidence(_) if session.is_readable() => {
                 let program = program_to_watch(truth, &session);
@@ -207,6 +225,16 @@ fn program_to_watch(truth: &Truth, session: &Session) -> Option<OwnedFd> {
     let served = session.seen.guard.is_alive() || session.seen.host.is_alive();
     let program = actor_of(session.verdict.rule, &session.evidence).filter(|_| !served);
     program.and_then(|identity| truth.hold(identity).ok())
+}
+
+/// What is true of a session whose evidence was opened before: of one that has been removed since, how it ended.
+pub(crate) fn of_watched(truth: &Truth, home: &Home, id: &SessionId, evidence: Option<&File>) -> Session {
+    let session = truth.of(home, id);
+    let gone = session.evidence.is_damaged() || session.evidence.closing.removing.is_some();
+    match evidence.filter(|_| gone).and_then(ended_before_removal) {
+        Some(known) => truth.of_held(id, known, None),
+        None => session,
+    }
 }
 
 /// What was on record before the removal, if that is an end: who waited for it waited for that.

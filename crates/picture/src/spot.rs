@@ -11,6 +11,9 @@ use crate::glyph::{Cluster, EMOJI_FORM};
 /// How far dim text goes towards its background, of 255.
 const DIM: u8 = 110;
 
+/// The contrast that a letter under a block cursor has at least, where the screen's own colours have it.
+const SEEN: f64 = 3.0;
+
 /// A cell to be painted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spot {
@@ -123,9 +126,11 @@ fn set_cursor(spots: &mut [Spot], cursor: CursorView, colours: &Colours<'_>) {
                 _ => {
                     spot.text = spot.ground;
                     spot.ground = colours.cursor();
-                    // On a cell of the cursor's own colour it would not be seen.
-                    if spot.text == spot.ground {
-                        spot.text = colours.background();
+                    // On a cell that is about as light as the cursor it would not be seen.
+                    if contrast(spot.text, spot.ground) < SEEN {
+                        let own = [colours.background(), colours.foreground(), spot.text];
+                        let seen = own.into_iter().find(|text| contrast(*text, spot.ground) >= SEEN);
+                        spot.text = seen.unwrap_or_else(|| colours.background());
                     }
                 }
             }
@@ -133,4 +138,15 @@ fn set_cursor(spots: &mut [Spot], cursor: CursorView, colours: &Colours<'_>) {
         }
         col = next;
     }
+}
+
+/// How well one colour is seen on the other: from 1 for the same up to 21 for black on white, as WCAG has it.
+fn contrast(a: Rgb, b: Rgb) -> f64 {
+    let linear = |channel: u8| {
+        let part = f64::from(channel) / 255.0;
+        if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+    };
+    let luminance = |rgb: Rgb| 0.2126 * linear(rgb[0]) + 0.7152 * linear(rgb[1]) + 0.0722 * linear(rgb[2]);
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }

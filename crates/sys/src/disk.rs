@@ -26,8 +26,9 @@ use rustix::process::geteuid;
 use crate::clock;
 
 pub use foreign::{Foreign, open_foreign, read_foreign};
+pub use hold::reopen;
 pub use log::{append, append_some, make_room, read_pieces};
-pub use room::{next_data, punch, room};
+pub use room::{next_data, punch, room, room_for_files};
 
 /// A directory that is ours and that nobody else may write to. We make them closed to everyone else.
 #[derive(Debug)]

@@ -115,6 +115,13 @@ impl Probe {
         &self.here
     }
 
+    /// Whether the kernel keeps how a process ended for those who hold it and are not its parent. Starts this executable
+    /// once more to see; none if that cannot be done.
+    #[must_use]
+    pub fn keeps_ends(&self) -> Option<bool> {
+        system::keeps_ends()
+    }
+
     /// Is this very process alive?
     #[must_use]
     pub fn liveness(&self, want: &Identity, lock: Lock) -> Liveness {
@@ -283,6 +290,6 @@ mod tests {
         assert!(elsewhere::descendants(1).is_empty() && elsewhere::ancestors(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none() && elsewhere::pid_of(&held).is_none());
-        assert!(elsewhere::inode(means, &held).is_none());
+        assert!(elsewhere::inode(means, &held).is_none() && elsewhere::keeps_ends().is_none());
     }
 }

@@ -1,8 +1,9 @@
 //! A model on loopback for real agents: it speaks what they ask in, and says what their prompt asks it to say. So a turn
 //! needs no key and no network, and is over when the test wants it to be.
 //!
-//! A prompt with `TOOL:[command]` is answered with one call of the agent's shell; one with `HANG` with a reply that is
-//! streamed until the model is told to let go; any other with a short reply.
+//! A prompt with `TOOL:[command]` is answered with one call of the agent's shell, which asks to be let out of a sandbox if
+//! there is an `ASK`; one with `FILE:[name]` with a word about `name.txt`; one with `HANG` with a reply that is streamed until
+//! the model is told to let go; any other with a short reply.
 
 mod chat;
 mod gemini;
@@ -48,7 +49,7 @@ pub(crate) struct Mood {
 pub enum Heard {
     /// It was asked for a reply or a call.
     Asked,
-    /// It has called a tool.
+    /// It has called a tool, or named a file that the agent does not know.
     Called,
     /// It was asked for a reply that hangs, and one that hung has come to its end.
     Hangs,
@@ -188,7 +189,7 @@ fn in_dialect<D: Dialect>(client: &mut http::Client, asked: &Asked, mood: &Mood)
     }
     let plan = D::plan(&asked.body);
     let (before, after) = match plan {
-        Plan::Call { .. } => (Heard::Asked, Heard::Called),
+        Plan::Call { .. } | Plan::Names(_) => (Heard::Asked, Heard::Called),
         Plan::Hang => (Heard::Hangs, Heard::LetGo),
         Plan::Reply => (Heard::Asked, Heard::Replied),
     };

@@ -15,26 +15,32 @@ use checks::CHECKS;
 use kinds::{KINDS, Kind};
 use place::Place;
 
-/// Runs the checks of these agents, of all without a name, and prints what was seen. False if a check failed.
+/// Runs the checks of these agents, of all without a name, and prints what was seen; one check only, if it is named. False
+/// if a check failed.
 ///
 /// # Errors
-/// If there is no such agent, or it cannot be installed.
-pub fn run(wanted: &[String], out: &mut impl Write) -> io::Result<bool> {
+/// If there is no such agent or check, or it cannot be installed.
+pub fn run(check: Option<&String>, wanted: &[String], out: &mut impl Write) -> io::Result<bool> {
     let kinds = chosen(wanted)?;
+    let checks = CHECKS.iter().filter(|(name, _)| check.is_none_or(|check| check == name));
+    let checks: Vec<_> = checks.collect();
+    if checks.is_empty() {
+        return Err(io::Error::other("there is no such check"));
+    }
     let programs = install(&kinds)?;
     let abide = crate::bench::built()?;
     let mut rows = Vec::new();
     for kind in kinds {
         let place = Place::new(kind, &abide, &programs)?;
         let mut row = vec![kind.name.to_owned(), version(&place)];
-        for (name, check) in CHECKS {
+        for (name, check) in &checks {
             let seen = check(&place);
             writeln!(out, "{} {name}: {}", kind.name, seen.as_ref().err().map_or("ok", String::as_str))?;
             row.push(if seen.is_ok() { "ok" } else { "failed" }.to_owned());
         }
         rows.push(row);
     }
-    let heads = ["agent", "version"].into_iter().chain(CHECKS.map(|(name, _)| name));
+    let heads = ["agent", "version"].into_iter().chain(checks.iter().map(|(name, _)| *name));
     table(&heads.map(str::to_owned).collect::<Vec<_>>(), &rows, out)?;
     Ok(rows.iter().flatten().all(|cell| cell != "failed"))
 }
@@ -51,7 +57,7 @@ pub fn measure(wanted: &[String], out: &mut impl Write) -> io::Result<bool> {
     let (mut rows, mut whole) = (Vec::new(), true);
     for kind in kinds {
         let place = Place::new(kind, &abide, &programs)?;
-        match accuracy::rows(&place, &version(&place)) {
+        match accuracy::rows(&place, &version(&place), out) {
             Ok(measured) => rows.extend(measured),
             Err(why) => {
                 whole = false;

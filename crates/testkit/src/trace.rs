@@ -1,5 +1,7 @@
 //! System calls, watched and interfered with: a command under `strace`, which can also fail a call or signal its caller.
 
+pub mod points;
+
 use std::path::Path;
 use std::process::Command;
 

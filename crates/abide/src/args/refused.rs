@@ -97,8 +97,9 @@ impl Refused {
             ErrorKind::InvalidSubcommand => self.no_such_command(),
             ErrorKind::UnknownArgument => self.unknown_argument(),
             ErrorKind::MissingRequiredArgument => {
-                let missing = self.arguments(ContextKind::InvalidArg).join(" and ");
-                (format!("{missing} is missing"), None)
+                let missing = self.arguments(ContextKind::InvalidArg);
+                let verb = if missing.len() > 1 { "are" } else { "is" };
+                (format!("{} {verb} missing", missing.join(" and ")), None)
             }
             ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 ("a command or an argument is missing".to_owned(), None)

@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::{Faulty, Front, Verb};
 use crate::environment::Variable;
-use crate::show::page::{Page, Tone};
+use crate::show::page::Tone;
 
 const EXAMPLES: &str = "Examples:
-  abide demo            a tour of a few seconds; exits with 1 if a claim does not hold
+  abide demo            a tour of some seconds; exits with 1 if a claim does not hold
   abide demo --json     only what was claimed and whether it held";
 
 /// Show what abide does, on real processes, in a scratch home
@@ -48,42 +48,46 @@ impl Verb for Args {
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let home = Scratch::new();
-        let mut tour = Tour { home: home.0.clone(), exe: own_executable()?, claims: Vec::new() };
-        tour.exact_code()?;
+        let mut tour = Tour { front, home: home.0.clone(), exe: own_executable()?, claims: Vec::new() };
         tour.launcher_killed()?;
         tour.capped_wait()?;
         tour.host_killed()?;
         tour.guard_killed()?;
+        tour.past_seen()?;
+        tour.exact_code()?;
         tour.everything_killed()?;
-        let data = DemoView { held: tour.claims.iter().all(|claim| claim.held), claims: tour.claims };
-        front.output.show(&data, |page| put(page, &data))?;
+        let Tour { claims, .. } = tour;
+        let data = DemoView { held: claims.iter().all(|claim| claim.held), claims };
+        front.output.show(&data, |page| {
+            let (tone, verdict) = match data.held {
+                true => (Tone::Good, "every claim held"),
+                false => (Tone::Bad, "a claim did not hold: this is a bug"),
+            };
+            page.end().put(tone, verdict).end();
+        })?;
         Ok(u8::from(!data.held))
     }
 }
 
-struct Tour {
+struct Tour<'a> {
+    front: &'a mut Front,
     home: PathBuf,
     exe: PathBuf,
     claims: Vec<ClaimView>,
 }
 
-/// Counts for ever: what an agent looks like to a terminal.
-const BUSY: &str = "while :; do n=$((n+1)); echo step $n; sleep 1; done";
+/// What an agent looks like to a terminal. It ends by itself, should the tour be cut short.
+const AGENT: &str = "printf '\\033]0;fixing the parser\\007'; echo '> make the tests pass'; \
+    for n in $(seq 1 300); do echo \"* step $n: reading src/parser.rs\"; sleep 0.3; done";
 
-impl Tour {
-    fn exact_code(&mut self) -> Result<(), Failure> {
-        let ended = self.abide(&["run", "--wait", "--", "sh", "-c", "echo working; exit 3"])?;
-        self.claim(
-            "wait passes on the exact code",
-            format!("exit code {}", shown(ended.status.code())),
-            ended.status.code() == Some(3),
-        );
-        Ok(())
-    }
-
+impl Tour<'_> {
     fn launcher_killed(&mut self) -> Result<(), Failure> {
+        self.tell(
+            "An agent works in a session. Whoever launched it is killed.",
+            "run --wait --name agent -- agent",
+        )?;
         let failed = |e: std::io::Error| Failure::io("kill", &"the launcher", &e);
-        let arguments = ["run", "--wait", "--name", "agent", "--", "sh", "-c", BUSY];
+        let arguments = ["run", "--wait", "--name", "agent", "--", "sh", "-c", AGENT];
         let mut launcher = self.command(&arguments).stderr(Stdio::piped()).spawn().map_err(failed)?;
         let mut first = String::new();
         if let Some(said) = launcher.stderr.take() {
@@ -92,82 +96,119 @@ impl Tour {
         launcher.kill().and_then(|()| launcher.wait()).map_err(failed)?;
         let after = self.sessions()?.find("agent")?;
         let saw = format!("session {} is {}", after.id, after.verdict.status.name());
-        self.claim("a session outlives kill -9 of its launcher", saw, after.verdict.status.is_commandable());
-        Ok(())
+        self.claim("a session outlives kill -9 of its launcher", saw, after.verdict.status.is_commandable())
     }
 
     fn capped_wait(&mut self) -> Result<(), Failure> {
+        self.tell("Another program waits for it, and may not wait long.", "wait --cap 300ms agent")?;
         let capped = self.abide(&["wait", "--cap", "300ms", "agent"])?;
         let strict = self.abide(&["wait", "--cap", "300ms", "--strict", "agent"])?;
         let saw =
             format!("exit {}; with --strict {}", shown(capped.status.code()), shown(strict.status.code()));
-        self.claim(
-            "a healthy wait that comes back early is no failure",
-            saw,
-            capped.status.code() == Some(0) && strict.status.code() == Some(124),
-        );
-        Ok(())
+        let held = capped.status.code() == Some(0) && strict.status.code() == Some(124);
+        self.claim("a healthy wait that comes back early is no failure", saw, held)
     }
 
     fn host_killed(&mut self) -> Result<(), Failure> {
+        self.tell("The process that serves it is killed.", "snapshot agent")?;
         let sessions = self.sessions()?;
         let before = sessions.find("agent")?;
         let killed = sessions.kill(&before, &[Target::Host]);
         let screen = sessions.snapshot(&before, None)?;
         let after = sessions.find("agent")?;
         let generation = after.evidence.helpers.hosted.as_ref().map_or(0, |told| told.body.generation);
-        let live = screen.source == Source::Live && screen.screen.visible_text().contains("step 1");
+        let live = screen.source == Source::Live && screen.screen.visible_text().contains("step 1:");
         let saw = format!("{}, host of generation {generation}, screen kept", after.verdict.status.name());
         let held = killed && live && generation == 2 && after.seen.program.is_alive();
-        self.claim("kill -9 of the host: the next one shows the same screen", saw, held);
-        Ok(())
+        self.claim("kill -9 of the host: the next one shows the same screen", saw, held)
     }
 
     fn guard_killed(&mut self) -> Result<(), Failure> {
-        self.abide(&["run", "-d", "--name", "worker", "--", "sh", "-c", "echo begun; sleep 1; exit 7"])?;
+        self.tell("The process that holds its terminal is killed.", "wait --text 'step 7:' agent")?;
+        let sessions = self.sessions()?;
+        let killed = sessions.kill(&sessions.find("agent")?, &[Target::Guard]);
+        let went_on = self.abide(&["wait", "--text", "step 7:", "--timeout", "15s", "agent"])?;
+        let after = sessions.find("agent")?;
+        let guard = after.evidence.helpers.guarded.as_ref().map_or(0, |told| told.body.guard.pid);
+        let saw = format!("{}, guard {guard} took over, step 7 was shown", after.verdict.status.name());
+        let held = killed && went_on.status.success() && after.verdict.status.is_commandable();
+        self.claim("kill -9 of the guard: the program goes on, and so does its record", saw, held)
+    }
+
+    fn past_seen(&mut self) -> Result<(), Failure> {
+        self.tell("What was on the screen before all that?", "snapshot --at +400ms agent")?;
+        let past = self.says(&["snapshot", "--at", "+400ms", "agent"])?;
+        let now = self.says(&["snapshot", "agent"])?;
+        let last =
+            |screen: &str| screen.lines().rfind(|line| line.contains("step")).unwrap_or("-").to_owned();
+        let saw = format!("then: {}   now: {}", last(&past), last(&now));
+        let held = past.contains("step 1:") && !past.contains("step 7:") && now.contains("step 7:");
+        self.claim("every instant of a recording can be seen again", saw, held)?;
+        let found = self.says(&["search", "make the tests pass"])?;
+        let saw = found.lines().next().unwrap_or("nothing").to_owned();
+        self.claim("what any session ever showed is found", saw, found.contains("make the tests pass"))
+    }
+
+    fn exact_code(&mut self) -> Result<(), Failure> {
+        self.tell("A build fails, after its guard was killed.", "wait build")?;
+        self.abide(&["run", "-d", "--name", "build", "--", "sh", "-c", "echo begun; sleep 1; exit 7"])?;
         let sessions = self.sessions()?;
         // Its first word on the screen says that the host follows, and so holds the terminal too.
-        let worker = sessions.find("worker")?;
-        sessions.logs(&worker, true, &mut |shown| !matches!(shown, Shown::Output { .. }))?;
-        sessions.snapshot(&worker, None)?;
-        let killed = sessions.kill(&sessions.find("worker")?, &[Target::Guard]);
-        let code = self.abide(&["wait", "worker"])?.status.code();
-        let outcome = sessions.find("worker")?.verdict.outcome;
+        let build = sessions.find("build")?;
+        sessions.logs(&build, true, &mut |shown| !matches!(shown, Shown::Output { .. }))?;
+        sessions.snapshot(&build, None)?;
+        let killed = sessions.kill(&sessions.find("build")?, &[Target::Guard]);
+        let code = self.abide(&["wait", "build"])?.status.code();
+        let outcome = sessions.find("build")?.verdict.outcome;
         let saw =
             format!("wait exits with {}; {}", shown(code), outcome.map_or_else(String::new, |o| o.says()));
-        self.claim(
-            "kill -9 of the guard: the program goes on, its code is exact",
-            saw,
-            killed && code == Some(7),
-        );
-        Ok(())
+        self.claim("wait passes on the exact code", saw, killed && code == Some(7))
     }
 
     fn everything_killed(&mut self) -> Result<(), Failure> {
+        self.tell("Agent, guard and host are killed at once: nobody saw how it ended.", "wait agent")?;
         let sessions = self.sessions()?;
         let session = sessions.find("agent")?;
         let killed = sessions.kill(&session, &[Target::Guard, Target::Host, Target::Program]);
         let code = self.abide(&["wait", "agent"])?.status.code();
         let after = sessions.find("agent")?;
         let saw = format!("{}, wait exits with {}", after.verdict.status.name(), shown(code));
-        self.claim(
-            "an end that nobody saw gets no invented code",
-            saw,
-            killed && code == Some(125) && after.verdict.codes.exit.is_none(),
-        );
+        let held = killed && code == Some(125) && after.verdict.codes.exit.is_none();
+        self.claim("an end that nobody saw gets no invented code", saw, held)?;
+        self.tell("It is sealed, and says what that rests on.", "doctor --fix; abide why agent")?;
         let sealed = self.abide(&["doctor", "--fix"])?;
+        let proof = self.says(&["why", "agent"])?;
         let last = self.sessions()?.find("agent")?;
-        let saw = last.verdict.rule.says().to_owned();
-        self.claim(
-            "its end is sealed once, with the cause",
-            saw,
-            sealed.status.success() && last.evidence.closing.sealed.is_some(),
-        );
-        Ok(())
+        let held =
+            sealed.status.success() && last.evidence.closing.sealed.is_some() && proof.contains("sealed");
+        self.claim("its end is sealed once, with the cause", last.verdict.rule.says().to_owned(), held)
     }
 
-    fn claim(&mut self, claim: &'static str, saw: String, held: bool) {
-        self.claims.push(ClaimView { claim, saw, held });
+    /// Says what comes next, and the command that a person would type.
+    fn tell(&mut self, story: &str, command: &str) -> Result<(), Failure> {
+        if self.front.output.is_json() {
+            return Ok(());
+        }
+        let first = self.claims.is_empty();
+        self.front.output.show(&(), |page| {
+            if !first {
+                page.end();
+            }
+            page.put(Tone::Strong, story).end();
+            page.put(Tone::Faint, "  $ abide ").plain(command).end();
+        })
+    }
+
+    fn claim(&mut self, claim: &'static str, saw: String, held: bool) -> Result<(), Failure> {
+        self.claims.push(ClaimView { claim, saw: saw.clone(), held });
+        if self.front.output.is_json() {
+            return Ok(());
+        }
+        self.front.output.show(&(), |page| {
+            let (tone, mark) = if held { (Tone::Good, "  ✓ ") } else { (Tone::Bad, "  ✗ ") };
+            page.put(tone, mark).plain(claim).end();
+            page.plain("    ").put(Tone::Faint, &saw).end();
+        })
     }
 
     fn sessions(&self) -> Result<Sessions, Failure> {
@@ -178,9 +219,17 @@ impl Tour {
         self.command(arguments).output().map_err(|e| Failure::io("run", &self.exe.display(), &e))
     }
 
+    /// What a command prints.
+    fn says(&self, arguments: &[&str]) -> Result<String, Failure> {
+        let ran = self.command(arguments).stdout(Stdio::piped()).output();
+        let ran = ran.map_err(|e| Failure::io("run", &self.exe.display(), &e))?;
+        Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.exe);
         command.arg("--home").arg(&self.home).args(arguments).env(Variable::Config.name(), "/dev/null");
+        command.env(Variable::NoColor.name(), "1");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
@@ -214,17 +263,4 @@ impl Drop for Scratch {
 
 fn own_executable() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|e| Failure::io("find", &Path::new("abide").display(), &e))
-}
-
-fn put(page: &mut Page, data: &DemoView) {
-    for claim in &data.claims {
-        let (tone, mark) = if claim.held { (Tone::Good, "held") } else { (Tone::Bad, "BROKEN") };
-        page.put(tone, mark).plain("  ").put(Tone::Strong, claim.claim).end();
-        page.plain("      ").put(Tone::Faint, &claim.saw).end();
-    }
-    let (tone, verdict) = match data.held {
-        true => (Tone::Good, "every claim held"),
-        false => (Tone::Bad, "a claim did not hold: this is a bug"),
-    };
-    page.end().put(tone, verdict).end();
 }

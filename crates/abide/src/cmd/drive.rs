@@ -13,11 +13,11 @@ use std::io::Read;
 use std::path::Path;
 
 use abide_core::failure::{Code, Failure};
-use abide_engine::{Session, Typed};
+use abide_engine::{Driver, Session, Typed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Front, run};
+use super::{Front, ended_by, run};
 
 /// How long a program may take nothing of what is typed before that is told.
 const PATIENCE: &str = "10s";
@@ -85,6 +85,25 @@ pub(crate) struct TypedView {
     seq: u64,
     /// How many bytes were written to its terminal.
     bytes: u64,
+}
+
+/// Types into a session and tells how much was typed, also where a signal ends that. Within another command that one
+/// heeds the signals.
+fn drive(
+    front: &mut Front,
+    session: &Session,
+    act: impl FnOnce(&mut Driver<'_>) -> Result<Typed, Failure>,
+) -> Result<u8, Failure> {
+    let sessions = front.sessions()?;
+    let driver = sessions.driver(session)?;
+    let mut driver = if front.output.is_kept() { driver } else { driver.heeding() };
+    match (act(&mut driver), driver.ended_by()) {
+        (Err(failure), Some(signal)) => {
+            front.output.fail(&failure);
+            Ok(ended_by(signal))
+        }
+        (typed, _) => TypedView::show(session, typed?, front),
+    }
 }
 
 impl TypedView {

@@ -128,6 +128,9 @@ impl Verb for Args {
             };
             let message = format!("session {}: cannot {what}: {reason}", session.id);
             front.output.remark(&format!("abide: {message}"));
+            if let Some(way_out) = failed.body.way_out() {
+                front.output.remark(&format!("hint: {way_out}"));
+            }
         }
         let never_ran = session.evidence.closing.exec_failed.is_some();
         let told = if detached {

@@ -164,8 +164,8 @@ fn warn(front: &mut Front, found: &Found) {
     for (id, what) in &found.gaps {
         front.output.warn(&format!("session {id} is not searched whole: {what}"), None);
     }
-    for (id, why) in &found.unread {
-        front.output.warn(&format!("the recording of session {id} cannot be read: {why}"), None);
+    for (_, why) in &found.unread {
+        front.output.warn(why, None);
     }
     if let Some(why) = &found.unkept {
         let text = format!("the index cannot be kept, so the next search takes as long as this one: {why}");

@@ -94,6 +94,8 @@ pub(crate) struct SnapshotView {
     #[schemars(extend("enum" = ["live", "replay"]))]
     source: &'static str,
     alternate: bool,
+    /// How many bytes of the recording the host has yet to take in, under a flood: then this is how it was `at` that time.
+    behind: u64,
     /// What is missing in the recording that it was replayed from.
     gaps: Vec<GapView>,
 }
@@ -215,6 +217,7 @@ impl Args {
                 Source::Replay | Source::ReplayInstead => "replay",
             },
             alternate: screen.alternate(),
+            behind: snapshot.behind,
             gaps: snapshot.gaps.iter().map(GapView::new).collect(),
         }
     }

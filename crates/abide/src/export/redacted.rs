@@ -1,5 +1,6 @@
 //! A recording without what looks like a secret, whatever is made of it: the steps are held until a line is over, so that of a
-//! token that came letter by letter not the first one is shown. The screens that follow are made of what is left.
+//! token that came letter by letter not the first one is shown, also where a span begins or ends within it. The screens that
+//! follow are made of what is left.
 
 use std::io::{self, Write};
 
@@ -14,6 +15,9 @@ use abide_engine::{Gap, Step, What};
 
 use super::{Characters, Ending, Export};
 
+/// So much of what comes behind a span is looked at for the rest of what began in it.
+const BEHIND: usize = 1 << 20;
+
 /// Makes something of what may be seen.
 pub(crate) struct Redacted {
     made: Box<dyn Export>,
@@ -24,6 +28,8 @@ pub(crate) struct Redacted {
     screen: Option<Screen>,
     /// Where the recording is.
     at: Instant,
+    /// How much came behind the span.
+    behind: usize,
 }
 
 /// A step whose text waits with the redactor.
@@ -36,6 +42,9 @@ struct Held {
 
 #[derive(Debug)]
 enum HeldWhat {
+    /// A screen that is there at once, but for what turns out to be secret: with what is missing before it where the span
+    /// begins, else behind what was let go.
+    Screen(Box<Screen>, Option<Vec<Gap>>),
     Entry {
         kind: Kind,
         number: u32,
@@ -55,23 +64,26 @@ enum HeldWhat {
     Gap(Gap),
     LetGo,
     CaughtUp,
+    /// Nothing of it is shown.
+    Behind,
 }
 
 impl Redacted {
     pub(crate) fn new(made: Box<dyn Export>) -> Self {
         let (passage, typed) = (Passage::default(), Characters::default());
-        Self { made, redactor: Redactor::default(), passage, typed, screen: None, at: Instant::default() }
+        let (redactor, at) = (Redactor::default(), Instant::default());
+        Self { made, redactor, passage, typed, screen: None, at, behind: 0 }
     }
 
     /// Begins with a screen that is there at once: where the span does, or behind what was let go.
-    fn begin(&mut self, step: &Step<'_>, what: What<'_>, out: &mut dyn Write) -> io::Result<()> {
+    fn begin(&mut self, step: &Step<'_>, gaps: Option<Vec<Gap>>) {
         self.passage = Passage::default();
         // What is not whole comes with its rest.
         let _ = self.passage.pass(&step.screen.unfinished());
-        self.redactor.go_on(step.screen);
         let masked = redact::screen(step.screen);
-        let screen = self.screen.insert(masked.as_ref().unwrap_or(step.screen).at_rest());
-        self.made.take(&Step { at: step.at, screen, until: step.until, what }, out)
+        let screen = Box::new(masked.as_ref().unwrap_or(step.screen).at_rest());
+        let held = Held { at: step.at, until: step.until, what: HeldWhat::Screen(screen, gaps) };
+        self.redactor.go_on(held, step.screen);
     }
 
     /// What an entry becomes, on which side its text stands, and that text.
@@ -125,31 +137,42 @@ impl Redacted {
         self.give(settled, out)
     }
 
-    /// Gives what is held back: nothing more belongs to it.
-    fn settle(&mut self, out: &mut dyn Write) -> io::Result<()> {
+    /// Takes what is not whole as it is: the span ends.
+    fn take_rest(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let rest = String::from_utf8_lossy(self.passage.held()).into_owned();
-        self.passage = Passage::default();
         if !rest.is_empty() {
             let Instant { position, .. } = self.at;
             let what = HeldWhat::Entry { kind: Kind::Output, number: 0, time: 0, position, head: Vec::new() };
             self.push(Held { at: self.at, until: None, what }, Side::Shown, rest, out)?;
         }
+        Ok(())
+    }
+
+    /// Gives what is held back: nothing more belongs to it.
+    fn settle(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if self.behind == 0 {
+            self.take_rest(out)?;
+        }
+        self.passage = Passage::default();
         let mut settled = Vec::new();
         std::mem::take(&mut self.redactor).finish(&mut |held, text| settled.push((held, text)));
         self.give(settled, out)
     }
 
     fn give(&mut self, settled: Vec<(Held, String)>, out: &mut dyn Write) -> io::Result<()> {
-        let Some(screen) = &mut self.screen else { return Ok(()) };
         for (Held { at, until, what }, text) in settled {
-            let bytes;
+            let (bytes, gaps);
             let what = match what {
-                HeldWhat::Gap(gap) => What::Gap(gap),
-                HeldWhat::LetGo => {
-                    screen.let_go();
-                    What::LetGo
+                HeldWhat::Screen(mut screen, before) => {
+                    screen.star(&text);
+                    self.screen = Some(*screen);
+                    gaps = before;
+                    gaps.as_deref().map_or(What::Screen, What::Begin)
                 }
+                HeldWhat::Gap(gap) => What::Gap(gap),
+                HeldWhat::LetGo => What::LetGo,
                 HeldWhat::CaughtUp => What::CaughtUp,
+                HeldWhat::Behind => continue,
                 HeldWhat::Entry { kind, number, time, position, mut head } => {
                     head.extend_from_slice(text.as_bytes());
                     bytes = head;
@@ -160,8 +183,12 @@ impl Redacted {
                     What::Entry(Entry { kind, number, time, position, payload: &bytes }, &[])
                 }
             };
-            if let (What::Entry(entry, _), true) = (&what, self.made.needs_screen()) {
-                show(screen, entry);
+            // Every span begins with one.
+            let Some(screen) = &mut self.screen else { continue };
+            match &what {
+                What::Entry(entry, _) if self.made.needs_screen() => show(screen, entry),
+                What::LetGo => screen.let_go(),
+                What::Entry(..) | What::Begin(_) | What::Screen | What::Gap(_) | What::CaughtUp => {}
             }
             self.made.take(&Step { at, screen, until, what }, out)?;
         }
@@ -199,14 +226,31 @@ impl Export for Redacted {
         }
         self.at = step.at;
         let (what, side, text) = match &step.what {
-            What::Begin(gaps) => return self.begin(step, What::Begin(gaps), out),
-            What::Screen => return self.begin(step, What::Screen, out),
+            What::Begin(gaps) => {
+                self.begin(step, Some(gaps.to_vec()));
+                return Ok(());
+            }
+            What::Screen => {
+                self.begin(step, None);
+                return Ok(());
+            }
             What::Gap(gap) => (HeldWhat::Gap(gap.clone()), Side::Other, String::new()),
             What::LetGo => (HeldWhat::LetGo, Side::Other, String::new()),
             What::CaughtUp => (HeldWhat::CaughtUp, Side::Other, String::new()),
             What::Entry(entry, _) => self.held(entry),
         };
         self.push(Held { at: step.at, until: step.until, what }, side, text, out)
+    }
+
+    fn take_behind(&mut self, step: &Step<'_>, out: &mut dyn Write) -> io::Result<bool> {
+        let What::Entry(entry, _) = &step.what else { return Ok(!matches!(step.what, What::Screen)) };
+        if self.behind == 0 {
+            self.take_rest(out)?;
+        }
+        self.behind += entry.payload.len().max(1);
+        let (_, side, text) = self.held(entry);
+        self.push(Held { at: step.at, until: None, what: HeldWhat::Behind }, side, text, out)?;
+        Ok(self.behind < BEHIND)
     }
 
     fn end(&mut self, _screen: &Screen, out: &mut dyn Write) -> io::Result<()> {

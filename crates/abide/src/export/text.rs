@@ -1,5 +1,6 @@
 //! Plain text: the lines that a session showed, as they were seen on its screen, once; what was cleared away with all of it included.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use abide_core::recording::redact::{Redact, scrolled_away, starred};
@@ -51,8 +52,8 @@ fn writer<'a>(
 ) -> impl FnMut(&str) + 'a {
     move |line: &str| {
         let line = match redact {
-            Some(redact) => starred(line, &redact.line(line)),
-            None => line.to_owned(),
+            Some(redact) => Cow::Owned(starred(line, &redact.line(line))),
+            None => Cow::Borrowed(line),
         };
         if failed.is_ok() {
             *failed = writeln!(out, "{}", line.trim_end());

@@ -2,7 +2,7 @@
 
 pub(crate) mod agents;
 
-use abide_core::evidence::number::Signal;
+use abide_core::evidence::number::{Errno, Signal};
 use abide_core::identity::Qualifier;
 use abide_core::verdict::Attention;
 use abide_engine::Session;
@@ -109,8 +109,11 @@ pub(crate) fn standing(session: &Session, traced: bool) -> String {
                     &signal.name().map_or_else(|| format!(", {signal}"), |name| format!(", {name}")),
                 );
             }
-            (None, None, Some(cause)) => text.push_str(&format!(", {cause}")),
-            (None, None, None) => {}
+            (None, None, Some(cause)) => text.push_str(&format!(", {}", cause.replace('_', " "))),
+            (None, None, None) => {
+                let name = outcome.errno.and_then(|errno| Errno(errno).name());
+                text.extend(name.map(|name| format!(", {name}")));
+            }
         }
     }
     if let (Some(false), Some(declared)) = (verdict.codes.agrees, &session.evidence.work.declared) {
@@ -128,7 +131,8 @@ pub(crate) fn standing(session: &Session, traced: bool) -> String {
         text.push_str(&format!(", damaged{place}"));
     }
     let qualifier = ProcessView::new(None, session.seen.program).qualifier;
-    if let Some(qualifier) = qualifier.or(traced.then_some(Qualifier::Traced.name())) {
+    let qualifier = qualifier.or(traced.then_some(Qualifier::Traced.name()));
+    if let Some(qualifier) = qualifier.filter(|_| !session.has_ended()) {
         text.push_str(&format!(", {qualifier}"));
     }
     text

@@ -1,7 +1,7 @@
 //! What all these tests share: a home, sessions in it, and who knows the truth about their processes.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -126,8 +126,7 @@ impl World {
 
     /// The facts on record, as far as they can be read, in their order.
     pub(crate) fn facts(&self, id: &str) -> Vec<Value> {
-        let text = fs::read_to_string(self.dir(id).join("evidence")).expect("there is evidence");
-        text.lines().filter_map(|line| serde_json::from_str(line.split_once(' ')?.1).ok()).collect()
+        facts_in(&File::open(self.dir(id).join("evidence")).expect("there is evidence"))
     }
 
     /// The bodies of the facts of one name.
@@ -223,6 +222,13 @@ pub(crate) fn waits(process: &Running) -> bool {
         return false;
     };
     fds.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|file| file.ends_with("alive")))
+}
+
+/// The facts in evidence that is held open, as far as they can be read, in their order.
+pub(crate) fn facts_in(mut evidence: &File) -> Vec<Value> {
+    evidence.rewind().expect("it is a file");
+    let text = io::read_to_string(evidence).expect("it can be read");
+    text.lines().filter_map(|line| serde_json::from_str(line.split_once(' ')?.1).ok()).collect()
 }
 
 /// The path of the fake agent.

@@ -10,7 +10,7 @@ use abide_testkit::running::cpu_ticks;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{World, agent, ends_are_kept};
+use crate::common::{World, agent, ends_are_kept, facts_in};
 
 /// Runs a script in which `$1` is abide, `$2` a directory for a small file system and `$3` the fake agent;
 /// what it says as `name=value` lines.
@@ -69,6 +69,61 @@ fn a_disk_that_fills_up_costs_output_and_never_the_outcome() {
         offset < written.len() && shown.get(..offset) == format!("before\r\n{written}").get(..offset),
         "{cut}"
     );
+}
+
+#[test]
+fn a_mark_that_there_is_no_room_for_is_refused_at_once_and_not_blamed_on_the_host() {
+    let world = World::new();
+    let said = in_small_home(
+        &world,
+        r#"
+        mkfifo "$2/gate"
+        id=$("$1" run -d -- sh -c 'echo before; read go < "$0"' "$2/gate")
+        until "$1" logs "$id" | grep -q before; do :; done
+        fill "$@"
+        # What is left of the last blocks is soon taken.
+        for n in $(seq 1 200); do
+            code=0; error=$("$1" mark "$id" "$(printf '%0100d' "$n")" 2>&1) || code=$?
+            test "$code" = 0 || break
+        done
+        echo "code=$code"
+        echo "error=$(echo "$error" | head -n 1)"
+        rm "$2/filler" "$2/filler2"
+        code=0; "$1" mark "$id" again >/dev/null || code=$?
+        echo "again=$code"
+        echo "marks=$("$1" marks "$id" | grep -c again)"
+        echo go > "$2/gate"
+        "$1" wait "$id"
+        "#,
+    );
+    assert_eq!((said["code"].as_str(), said["again"].as_str()), ("1", "0"), "{said:?}");
+    assert!(said["error"].contains("the recording cannot be written"), "{said:?}");
+    assert_eq!(said["marks"], "1", "{said:?}");
+}
+
+/// There is room for a word in the log, none for it beside the log, and then the log is damaged.
+#[test]
+fn a_word_that_could_not_be_kept_twice_leaves_nobody_to_say_that_there_was_none() {
+    let world = World::new();
+    let said = in_small_home(
+        &world,
+        r#"
+        mkfifo "$2/gate"
+        id=$("$1" run -d -- sh -c 'read go < "$0"; exit 0' "$2/gate")
+        fill "$@"
+        echo "room=$("$1" doctor | grep ' room: ')"
+        "$1" result set --session "$id" failure --exit-code 3
+        log="$ABIDE_HOME/sessions/$id/evidence"
+        echo "kept=$(stat -c %s "$ABIDE_HOME/sessions/$id/declared")"
+        at=$(grep -abo '"fact":"declared"' "$log" | cut -d: -f1)
+        printf X | dd of="$log" bs=1 seek="$at" conv=notrunc status=none
+        echo go > "$2/gate"
+        code=0; "$1" wait "$id" 2>/dev/null || code=$?
+        echo "code=$code"
+        "#,
+    );
+    assert_eq!((said["kept"].as_str(), said["code"].as_str()), ("0", "125"), "{said:?}");
+    assert!(said["room"].starts_with("✗ room: the disk is full"), "{said:?}");
 }
 
 // TRUTH 19
@@ -176,6 +231,36 @@ fn nothing_is_launched_in_a_home_that_is_full_or_read_only() {
     }
 }
 
+#[test]
+fn on_a_full_disk_what_is_done_to_a_session_is_on_record_and_removing_makes_room() {
+    let world = World::new();
+    let said = in_small_home(
+        &world,
+        r#"
+        over=$("$1" run -d -- true); "$1" wait "$over" 2>/dev/null
+        id=$("$1" run -d -- "$3" 'ignore TERM' 'print ready' hang)
+        until "$1" logs "$id" | grep -q ready; do :; done
+        fill "$@"
+        "$1" stop --grace 50ms "$id" >/dev/null
+        for fact in stop_asked signalled; do
+            echo "$fact=$(grep -c "\"fact\":\"$fact\"" "$ABIDE_HOME/sessions/$id/evidence")"
+        done
+        # What is kept for such facts is used up too.
+        rm "$2/filler" "$2/filler2"
+        id=$("$1" run -d -- "$3" hang)
+        fill "$@"
+        while "$1" signal WINCH "$id" >/dev/null 2>&1; do :; done
+        code=0; "$1" rm --force "$id" >/dev/null 2>"$2.err" || code=$?; echo "forced=$code"
+        fill "$@"
+        code=0; "$1" rm "$over" >/dev/null 2>>"$2.err" || code=$?; echo "removed=$code"
+        echo "left=$("$1" ls -aq | grep -c -e "$id" -e "$over" || true)"
+        "#,
+    );
+    let told = |name: &str| said[name].as_str();
+    assert!(told("stop_asked") == "1" && told("signalled") > "1", "{said:?}");
+    assert_eq!((told("forced"), told("removed"), told("left")), ("0", "0", "0"), "{said:?}");
+}
+
 // TRUTH 29
 #[test]
 fn a_session_whose_directory_is_deleted_neither_spins_nor_holds_its_waiters() {
@@ -218,16 +303,42 @@ fn a_session_whose_directory_is_deleted_neither_spins_nor_holds_its_waiters() {
 
 // TRUTH 29
 #[test]
-fn a_host_whose_session_was_deleted_goes_with_its_guard() {
-    let world = World::new();
-    let life = world.live(&["print ready", "hang"]);
-    life.until_shown("ready");
-    let (guard, host) = (life.helper("guard", None), life.helper("host", None));
-    fs::remove_dir_all(world.dir(&life.id)).expect("it is ours");
-    guard.signal(Signal::KILL);
-    guard.await_end();
-    host.await_end();
-    life.program.0.await_end();
+fn a_program_whose_session_is_deleted_outlives_its_guards_and_hosts_all_the_same() {
+    for replaced in [false, true] {
+        let world = World::new();
+        let (life, gate) = world.gated(&["flood 128000", "exit 3"]);
+        let mut helpers = vec![life.helper("guard", None), life.helper("host", None)];
+        let evidence = fs::File::open(world.dir(&life.id).join("evidence")).expect("there is evidence");
+        match replaced {
+            true => fs::remove_file(world.dir(&life.id).join("evidence")).expect("it is ours"),
+            false => fs::remove_dir_all(world.dir(&life.id)).expect("it is ours"),
+        }
+        if replaced {
+            fs::copy(agent(), world.dir(&life.id).join("evidence")).expect("there is room");
+        }
+        for (who, told) in [("guard", "guarded"), ("host", "hosted"), ("guard", "guarded")] {
+            let latest = || {
+                let facts = facts_in(&evidence);
+                let fact = facts.iter().rev().find(|fact| fact["fact"] == told).expect("it is on record");
+                u32::try_from(fact["body"][who]["pid"].as_u64().expect("a pid")).expect("a pid")
+            };
+            let before = latest();
+            let helper = helpers.iter().find(|helper| helper.pid() == before).expect("it was seen");
+            helper.signal(Signal::KILL);
+            helper.await_end();
+            until("the next one is there", || latest() != before);
+            helpers.push(Observer::of(latest()));
+            assert!(life.program.0.lives(), "{replaced}: the death of a {who} may not hurt it");
+        }
+        // More than a terminal holds: whoever writes that has somebody who reads.
+        gate.open();
+        life.program.0.await_end();
+        helpers.iter().for_each(Observer::await_end);
+        let facts = facts_in(&evidence);
+        let ended = facts.iter().find(|fact| fact["fact"] == "ended").expect("its end is on record");
+        let code = &ended["body"]["outcome"]["code"];
+        assert!(*code == 3 || !ends_are_kept(), "{replaced}: {ended}");
+    }
 }
 
 // TRUTH 6, 29

@@ -200,6 +200,7 @@ fn what_is_no_result_is_not_taken_and_a_fact_says_why() {
         ("status = \"weird\"", "`weird` alone stands for no exit code"),
         ("status = \"success\"\nexit_code = 300", "invalid value: integer `300`"),
         ("status", "result.toml is no result: "),
+        ("status = \"failure\"\nexit_code = 0", "`failure` cannot have the exit code 0"),
     ] {
         let script = "printf %s \"$0\" > \"$ABIDE_SESSION_DIR/result.toml\"; exit 17";
         let id = world.launch(&[], &["sh", "-c", script, left]);
@@ -238,6 +239,23 @@ fn a_result_that_the_end_overtakes_does_not_count_and_is_told_so() {
         "an answer that was given stands: {waited}"
     );
     assert_eq!(world.told(&life.id, "declared").len(), 1, "it was too late, not lost");
+}
+
+// TRUTH 4
+#[test]
+fn whoever_runs_and_waits_has_the_code_though_others_remove_the_session_at_once() {
+    const RUNS: usize = 40;
+    let world = World::new();
+    world.wait(&world.run(&[], &["exit 0"]));
+    let over = world.beside("over");
+    let mut remover = world.bash("while [ ! -e \"$1\" ]; do \"$0\" gc --older 0s; done", &[&over]);
+    let mut remover = Running::start(remover.stdout(Stdio::null()).stderr(Stdio::null()));
+    for run in 0..RUNS {
+        let ran = world.abide.run(&["run", "--wait", "--", "sh", "-c", "exit 7"]);
+        assert_eq!(ran.code(), Some(7), "{run}: {ran:?}");
+    }
+    let _over = world.home.around().file("over", "");
+    assert_eq!(remover.reap(), Ending::Exited(0));
 }
 
 // TRUTH 15

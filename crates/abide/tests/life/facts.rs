@@ -10,7 +10,7 @@ use abide_testkit::{Ending, Ran, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{Gate, World};
+use crate::common::{Gate, World, kill_at_once, observer};
 
 /// The next facts that a follower shows, up to and with one of this name.
 fn shown_until(follower: &mut Running, fact: &str) -> Vec<(String, String, u64)> {
@@ -184,4 +184,59 @@ fn a_declared_failure_outlives_a_log_that_is_damaged_before_the_end() {
             assert_eq!(told_code, Some(code), "{left}, {name}: {told}");
         }
     }
+}
+
+/// The log ends cleanly before the word that was declared last: the one before it does not count.
+#[test]
+fn an_older_word_does_not_stand_for_one_that_was_cut_off_a_log() {
+    for ends in ["killed", "seen"] {
+        let world = World::new();
+        let gate = Gate::new(&world.beside("gate"));
+        let script = "\"$1\" result set success; \"$1\" result set failure --exit-code 3; echo said; read go < \"$0\"; exit 0";
+        let id = world.launch(&[], &["sh", "-c", script, &world.beside("gate"), env!("CARGO_BIN_EXE_abide")]);
+        let life = world.observe(id);
+        life.until_shown("said");
+        let log = world.dir(&life.id).join("evidence");
+        let cut = || {
+            let mut bytes = fs::read(&log).expect("it is there");
+            let name = b"\"fact\":\"declared\"";
+            let at = bytes.windows(name.len()).rposition(|there| there == name).expect("it is on record");
+            bytes.truncate(bytes[..at].iter().rposition(|&byte| byte == b'\n').expect("a line"));
+            let written = File::create(&log).and_then(|mut log| log.write_all(&bytes));
+            written.expect("it is ours");
+        };
+        let session = life.inspect();
+        match ends {
+            "killed" => {
+                kill_at_once(&["guard", "host", "program"].map(|who| observer(&session, who)));
+                cut();
+            }
+            _ => {
+                cut();
+                gate.open();
+            }
+        }
+        let (code, told) = world.wait(&life.id);
+        assert_eq!(code, Some(3), "{ends}: {told}");
+    }
+}
+
+#[test]
+fn an_end_in_the_record_of_a_program_that_lives_is_not_believed() {
+    let world = World::new();
+    let over = world.launch(&[], &["sh", "-c", "exit 3"]);
+    assert_eq!(world.wait(&over).0, Some(3));
+    let life = world.live(&["trap-exit USR1 7", "print ready", "hang"]);
+    life.until_shown("ready");
+    fs::copy(world.dir(&over).join("outcome"), world.dir(&life.id).join("outcome")).expect("there is room");
+    let told = life.inspect();
+    assert_eq!((&told["status"], &told["wait_code"]), (&"running".into(), &Value::Null), "{told}");
+    let why = world.abide.run(&["why", &life.id]).stdout;
+    assert!(why.contains("an end is on record of a program that is alive"), "{why}");
+    let listed = world.abide.run(&["ls", "--json"]).json();
+    let running = |one: &Value| one["id"] == life.id.as_str() && one["status"] == "running";
+    assert!(listed["data"]["sessions"].as_array().is_some_and(|all| all.iter().any(running)), "{listed}");
+    assert_eq!(world.abide.run(&["rm", &life.id]).code(), Some(5), "who lives is not removed");
+    life.program.0.signal(Signal::USR1);
+    assert_eq!(world.wait(&life.id).0, Some(7), "its own end is written over the other");
 }

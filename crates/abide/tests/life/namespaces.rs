@@ -5,9 +5,10 @@ use std::fs::File;
 use abide_testkit::deadline::until;
 use abide_testkit::namespace::unshare;
 use abide_testkit::{Ran, Running};
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{World, agent, data, ends_are_kept};
+use crate::common::{World, agent, data, ends_are_kept, outcome};
 
 const APART: [&str; 2] = ["--pid", "--mount-proc"];
 
@@ -39,6 +40,29 @@ fn a_session_is_alive_also_where_its_processes_cannot_be_seen() {
     assert_eq!((&told["status"], &told["wait_code"]), (&"unknown".into(), &Value::Null), "{told}");
     refused_inside(&world, &life.id, &[&["rm"], &["stop"], &["signal", "USR1"]]);
     assert!(life.program.0.lives() && world.dir(&life.id).exists());
+}
+
+// TRUTH 31
+#[test]
+fn a_dead_program_is_not_told_to_run_where_it_cannot_be_seen_though_its_guard_is_stopped() {
+    let world = World::new();
+    let life = world.live(&["print ready", "hang"]);
+    life.until_shown("ready");
+    let [guard, _host] = ["guard", "host"].map(|who| life.helper(who, None));
+    guard.signal(Signal::STOP);
+    life.program.0.signal(Signal::KILL);
+    life.program.0.await_end();
+    // Its guard holds its lock and says nothing; its host saw it die.
+    until("it is told to be over", || {
+        let told = inside(&world, &["inspect", "--json", &life.id])["data"].take();
+        told["status"] == "exiting" && told["processes"]["program"]["liveness"] == "dead"
+    });
+    let why = run_inside(&world, &["why", &life.id]);
+    assert!(why.stdout.contains("host found program"), "{why:?}");
+    guard.signal(Signal::CONT);
+    assert_eq!(world.wait(&life.id).0, Some(137));
+    let told = inside(&world, &["inspect", "--json", &life.id])["data"].take();
+    assert_eq!(outcome(&told), ("exited", None, Some(9)), "{told}");
 }
 
 /// The pid namespace that a session was started in is gone with its container, and nobody can ask from there again.

@@ -194,3 +194,26 @@ fn settings_that_switch_hooks_off_are_told() {
     assert_eq!(told["switched_off"], "`disableAllHooks` is true");
     assert!(stage.text(&["hooks", "status", "claude"]).contains("`disableAllHooks` is true"));
 }
+
+#[test]
+fn hooks_that_call_another_abide_are_told_by_the_doctor() {
+    let stage = Stage::new();
+    let about = |stage: &Stage| {
+        let checks = data(stage.abide.json(&["doctor"]))["checks"].clone();
+        let hooks = checks.as_array().expect("a list").iter().find(|check| check["name"] == "hooks").cloned();
+        hooks.unwrap_or_default()
+    };
+    assert_eq!(about(&stage), Value::Null, "nothing is said of what was never installed");
+    let settings = file(&stage, ".claude/settings.json", CLAUDE);
+    assert_eq!(stage.abide.run(&["hooks", "install", "claude"]).code(), Some(0));
+    assert_eq!(about(&stage)["health"], "good");
+    let moved = text(&settings).replace(env!("CARGO_BIN_EXE_abide"), "/opt/old/abide");
+    let _ = file(&stage, ".claude/settings.json", &moved);
+    let told = about(&stage);
+    assert_eq!(
+        (&told["health"], &told["fix"]),
+        (&"weak".into(), &"abide hooks install claude".into()),
+        "{told}"
+    );
+    assert!(told["detail"].as_str().is_some_and(|detail| detail.contains("/opt/old/abide")), "{told}");
+}

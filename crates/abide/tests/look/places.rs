@@ -5,10 +5,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use abide_core::evidence::How;
+use abide_core::evidence::{Body, Hosted, How, Role};
+use abide_testkit::scene::{dead, identity, idle, launch};
 use abide_testkit::{Ran, ScratchDir};
 
-use crate::common::{Stage, data, proof};
+use crate::common::{Stage, data, proof, served};
 
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("we made it");
@@ -280,4 +281,46 @@ fn the_home_is_the_flag_or_the_variable_or_below_the_users_state() {
     assert_eq!(listed(None, &[xdg]), "xdgstate\n");
     assert_eq!(listed(None, &[("XDG_STATE_HOME", "relative".into())]), "default0\n");
     assert_eq!(listed(None, &[]), "default0\n");
+}
+
+#[test]
+fn a_session_that_this_shell_still_speaks_for_is_told_by_the_doctor() {
+    let stage = Stage::new();
+    let over = stage.over("exited00").ended(How::Exited { code: 0 });
+    for (named, told) in [(over.id(), "is over"), ("nobody00", "is not in this home")] {
+        let ran = Ran::of(stage.abide.command(&["doctor"]).env("ABIDE_SESSION", named));
+        let line = format!("! environment: ABIDE_SESSION names {named}, which {told}");
+        assert!(ran.stdout.contains(&line) && ran.stdout.contains("fix: unset ABIDE_SESSION"), "{ran:?}");
+    }
+}
+
+#[test]
+fn who_mistypes_a_name_is_told_which_one_is_like_it() {
+    let stage = Stage::new();
+    let process = dead();
+    let mut launched = launch("exited00", &process);
+    launched.name = Some("nightly".to_owned());
+    let scene = stage.scene("exited00").guarded(&process).launched_as(launched).started(&process);
+    let _scene = scene.ended(How::Exited { code: 0 });
+    for (typed, meant) in [("nihgtly", "nightly"), ("exitde00", "exited00")] {
+        let refused = stage.abide.run(&["inspect", typed]).stderr;
+        assert!(refused.contains(&format!("did you mean `{meant}`?")), "{refused}");
+    }
+    let refused = stage.abide.run(&["inspect", "box"]).stderr;
+    assert!(!refused.contains("did you mean"), "{refused}");
+}
+
+#[test]
+fn sessions_that_another_version_serves_are_counted_by_the_doctor() {
+    let stage = Stage::new();
+    let living = idle();
+    let process = identity(&living);
+    let hosted = |version: &str| Hosted { host: process, generation: 2, version: version.to_owned() };
+    let scene = served(stage.scene("old00000"), &process);
+    let _scene = scene.tell(Role::Host, process.pid, Body::Hosted(hosted("0.0.9")));
+    let told = stage.abide.run(&["doctor"]).stdout;
+    assert!(
+        told.contains("! versions: 1 run as another version") && told.contains("fix: abide upgrade"),
+        "{told}"
+    );
 }

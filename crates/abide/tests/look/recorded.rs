@@ -3,7 +3,7 @@
 mod let_go;
 mod played;
 
-use abide_core::evidence::How;
+use abide_core::evidence::{Body, Drained, How, Role};
 use abide_testkit::Tape;
 use abide_testkit::scene::Scene;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ fn a_screen_is_shown_as_it_was_at_any_instant_however_that_is_named() {
             "id": ID, "seq": told["seq"], "at": "2023-11-14T22:13:22.250Z", "entry": 5, "since": "+2.250000s",
             "cols": 30, "rows": 4, "cursor": {"row": 2, "col": 0, "visible": true},
             "lines": ["$ make", "red <b>", "", ""], "title": null, "hash": told["hash"], "source": "replay",
-            "alternate": false, "gaps": [],
+            "alternate": false, "behind": 0, "gaps": [],
         })
     );
     let again = data(stage.abide.json(&["snapshot", "--at", &format!("seq:{}", told["seq"]), ID]));
@@ -214,8 +214,12 @@ fn an_export_is_a_whole_file_or_none() {
     );
     let ran = stage.abide.run(&["export", "-o", "/no/such/place/x.cast", ID]);
     assert_eq!(ran.code(), Some(1), "{ran:?}");
-    let ran = stage.abide.run(&["export", "--json", ID]);
-    assert_eq!((ran.code(), &ran.json()["error"]["hint"]), (Some(2), &json!("name a file with -o FILE")));
+    for place in [&[][..], &["-o", "-"]] {
+        let ran = stage.abide.run(&[&["export", "--json", ID], place].concat());
+        assert_eq!((ran.code(), &ran.json()["error"]["hint"]), (Some(2), &json!("name a file with -o FILE")));
+        let shown = stage.text(&[&["export", "--format", "txt", ID], place].concat());
+        assert_eq!(shown, "$ make\nred <b>\ndone\n");
+    }
     let left = std::fs::read_dir(stage.home.around().path()).expect("it is ours").flatten();
     assert!(left.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().ends_with(".part")));
 }
@@ -303,6 +307,25 @@ fn more_output_than_could_stand_where_nothing_can_be_read_is_told_apart() {
 }
 
 #[test]
+fn output_that_came_and_is_not_on_record_is_told_as_missing_and_never_as_yet_to_come() {
+    let stage = Stage::new();
+    let scene = stage.over(ID).tell(Role::Guard, 1, Body::Drained(Drained { bytes: 100 }));
+    let scene = scene.ended(How::Exited { code: 0 });
+    Tape::new(20, 5).output("one\r\n").output("two").put(scene.dir());
+    for at in ["seq:100", "seq:9", "#4"] {
+        let told = data(stage.abide.json(&["snapshot", "--at", at, ID]));
+        assert_eq!(lines(&told)[..2], ["one", "two"], "{at}");
+        assert_eq!(
+            told["gaps"],
+            json!([{"kind": "missing", "offset": null, "length": 92, "cut": null}]),
+            "{at}"
+        );
+    }
+    let more = stage.abide.run(&["snapshot", "--at", "seq:101", ID]);
+    assert!(more.code() == Some(2) && more.stderr.contains("has not come to seq:101"), "{more:?}");
+}
+
+#[test]
 fn a_date_alone_is_its_midnight_and_digits_alone_are_a_mark() {
     let (stage, _scene) = stage(&Tape::new(30, 4).output("one").mark("2030").mark("10").output(" two"));
     for mark in ["2030", "10"] {
@@ -324,6 +347,8 @@ fn an_instant_that_there_is_not_is_named_with_the_status_of_its_session() {
         (&["snapshot", "--at", "entry:99999"][..], "#99999"),
         (&["snapshot", "--at", "seq:9999999"], "seq:9999999"),
         (&["export", "-o", "x.cast", "--from", "+2s", "--to", "+1s"], "before it begins"),
+        (&["diff", "--from", "+2s", "--to", "+1s"], "before it begins"),
+        (&["diff", "--from", "#4", "--to", "#2"], "before it begins"),
     ] {
         let ran = stage.abide.run(&[args, &["--json", ID]].concat());
         let error = &ran.json()["error"];

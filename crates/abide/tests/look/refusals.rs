@@ -89,6 +89,10 @@ fn a_word_that_stands_for_no_code_needs_one() {
         assert!(lines[1].starts_with(&format!("hint: {hint}")), "{lines:?}");
         assert!(lines[1].ends_with(&format!("`abide result set {said} --exit-code CODE`")), "{lines:?}");
     }
+    let ran = set(&["failure", "--exit-code", "0"]);
+    let (code, lines) = told(&ran);
+    assert_eq!((code, lines[0]), (Some(2), "abide: `failure` cannot have the exit code 0"));
+    assert!(lines[1].starts_with("hint: `failure` alone exits with 1; "), "{lines:?}");
     assert!(stage.inspect("running0")["declared"].is_null(), "nothing of it was recorded");
     assert_eq!(set(&["green", "--exit-code", "4"]).code(), Some(0));
     assert_eq!(stage.inspect("running0")["declared"]["exit_code"], 4);

@@ -9,6 +9,7 @@ use std::thread;
 
 use abide_core::evidence::How;
 use abide_core::recording::Kind;
+use abide_sys::clock;
 use abide_sys::lock::{self, Holder};
 use abide_testkit::Tape;
 use abide_testkit::namespace::{lines, unshare};
@@ -303,7 +304,7 @@ fn many_searches_at_once_find_the_same_and_leave_a_sound_index() {
 }
 
 #[test]
-fn one_who_finds_an_index_being_written_answers_from_what_is_there_and_says_so() {
+fn one_who_finds_an_index_being_written_waits_while_it_grows_else_answers_from_what_is_there_and_says_so() {
     let stage = Stage::new();
     let program = idle();
     let living = identity(&program);
@@ -321,8 +322,20 @@ fn one_who_finds_an_index_being_written_answers_from_what_is_there_and_says_so()
     assert!(ran.stderr.contains("another search takes in session written0"), "{ran:?}");
     let told = stage.abide.json(&["search", "line"]);
     assert_eq!(told["data"]["behind"], serde_json::json!(["written0"]));
-    drop(held);
-    assert_eq!(found(&stage, &["new"]), ["written0 new line"]);
+    // One that grows is waited for, longer than one that stands still.
+    let (length, until) = (held.metadata().expect("it is there").len(), clock::now().boot + 4_000);
+    let told = thread::scope(|scope| {
+        let search = scope.spawn(|| stage.abide.json(&["search", "line"]));
+        while clock::now().boot < until {
+            (&held).write_all(b"x").expect("it is ours");
+            let _ = stage.abide.run(&["ls"]);
+        }
+        held.set_len(length).expect("it is ours");
+        lock::give_back(&held, Holder::Sealer);
+        search.join().expect("it ends")
+    });
+    assert_eq!(told["data"]["behind"], serde_json::json!([]));
+    assert_eq!(told["data"]["hits"].as_array().map(Vec::len), Some(2), "{told}");
 }
 
 #[test]

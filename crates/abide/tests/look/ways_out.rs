@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use abide_core::evidence::How;
+use abide_core::evidence::{Body, Drained, How, Role};
 use abide_testkit::scene::everything;
 use serde_json::Value;
 
@@ -29,6 +29,17 @@ fn a_recording_that_is_gone_is_damage_that_is_told() {
             assert!(word(&error["hint"]).starts_with(&format!("`abide why {id}`")), "{error}");
         }
     }
+}
+
+#[test]
+fn a_search_says_of_a_recording_that_is_gone_what_every_reader_says() {
+    let stage = Stage::new();
+    let scene = stage.over("exited00").tell(Role::Guard, 1, Body::Drained(Drained { bytes: 9 }));
+    let _over = scene.ended(How::Exited { code: 0 });
+    let ran = stage.abide.run(&["search", "--json", "x"]);
+    let says = "the recording of session exited00 is gone";
+    assert_eq!(data(ran.json())["incomplete"][0]["why"], says, "{ran:?}");
+    assert!(ran.stderr.contains(says) && !ran.stderr.contains("os error"), "{ran:?}");
 }
 
 #[test]

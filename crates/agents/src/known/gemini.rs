@@ -70,6 +70,8 @@ const FAMILY: Family = Family {
 /// A longer list of projects is none; nor is a longer header.
 const LIST: u64 = 4 << 20;
 const HEADER: u64 = 16 << 10;
+/// What a transcript was last written to for stands in so many of its last bytes.
+const END: u64 = 64 << 10;
 const LIVE: usize = 16;
 const HANG_UP: i32 = 1;
 
@@ -98,7 +100,8 @@ impl Adapter for Gemini {
     }
 
     fn conversation(&self, running: &Running<'_>) -> Option<Held> {
-        Family::held(running, conversations(running.place), |id| self.transcript(running.place, id))
+        let since = conversations(running.place, running.started_ms).into_iter();
+        Family::held(running, since, |id| self.transcript(running.place, id))
     }
 
     fn transcript(&self, place: &Place, conversation: &str) -> Option<PathBuf> {
@@ -114,7 +117,7 @@ impl Adapter for Gemini {
     }
 
     fn latest(&self, place: &Place) -> Option<String> {
-        conversations(place).next().map(|(_, id)| id)
+        conversations(place, i64::MIN).into_iter().next().map(|(_, id)| id)
     }
 
     fn reader(&self, transcript: &Path, _conversation: &str) -> Box<dyn Reader> {
@@ -189,11 +192,22 @@ fn project(place: &Place) -> Option<PathBuf> {
     })
 }
 
-/// The conversations of a directory, the one written to last first.
-fn conversations(place: &Place) -> impl Iterator<Item = (i64, String)> + use<> {
+/// The conversations of a directory that were written to since, the latest first. Whoever begins another one adds a summary to
+/// the file of the one before: that is no word of its own, so what counts is the latest instant that a file tells of itself.
+fn conversations(place: &Place, since: i64) -> Vec<(i64, String)> {
     let chats = project(place).map(|project| project.join("chats"));
     let files = chats.map(|chats| lines::newest(&chats, ".jsonl")).unwrap_or_default();
-    files.into_iter().filter_map(|(at, path)| Some((at, conversation_of(&path)?)))
+    let files = files.into_iter().take_while(|(written, _)| *written >= since);
+    let told = files.map(|(written, path)| (told_last(&path).unwrap_or(written), path));
+    let mut told: Vec<(i64, PathBuf)> = told.filter(|(at, _)| *at >= since).collect();
+    told.sort_by(|one, other| other.cmp(one));
+    told.into_iter().filter_map(|(at, path)| Some((at, conversation_of(&path)?))).collect()
+}
+
+/// The latest instant that the end of a transcript tells of, in ms of wall time.
+fn told_last(transcript: &Path) -> Option<i64> {
+    let end = lines::end(transcript, END).ok()?;
+    end.rsplit(|byte| *byte == b'\n').find_map(transcript::told_at)
 }
 
 /// The conversation that the first line of a transcript names.

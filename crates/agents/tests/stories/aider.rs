@@ -8,6 +8,7 @@ use abide_testkit::scratch::ScratchDir;
 
 use crate::{adapter, fixture, story};
 
+const ADDED: &str = "aider-0.86.2/added.md";
 const ANSWERED: &str = "aider-0.86.2/answered.md";
 const CANCELLED: &str = "aider-0.86.2/cancelled.md";
 const KILLED: &str = "aider-0.86.2/killed.md";
@@ -49,6 +50,25 @@ fn a_turn_that_is_tried_again_is_open() {
 }
 
 #[test]
+fn a_turn_goes_on_when_a_person_lets_it_look_at_a_file_that_the_model_named() {
+    let scratch = ScratchDir::new();
+    let whole = std::fs::read_to_string(fixture(ADDED)).expect("a history");
+    let closed_behind = |mark: &str| {
+        let end = whole.find(mark).expect("it stands there") + mark.len();
+        let path = scratch.path().join("history.md");
+        std::fs::File::create(&path).expect("a file").write_all(&whole.as_bytes()[..end]).expect("written");
+        let mut reader = adapter("aider").reader(&path, "");
+        reader.read_on().expect("read");
+        closed(reader.story())
+    };
+    assert_eq!(closed_behind("> Tokens: 771 sent, 4 received.  \n"), Some(How::Answered));
+    assert_eq!(closed_behind("[Yes]: y  \n"), None);
+    let story = story("aider", ADDED);
+    assert_eq!((closed(&story), story.prompts, story.turns), (Some(How::Answered), 1, 1));
+    assert_eq!(story.tokens.input, 771 + 761);
+}
+
+#[test]
 fn headings_and_quotes_of_the_model_are_no_prompts_and_no_remarks() {
     let scratch = ScratchDir::new();
     let path = scratch.path().join("history.md");
@@ -68,7 +88,7 @@ fn a_growing_history_is_told_as_a_whole_one_and_tells_when_its_turn_was_opened()
         }
         story
     };
-    for path in [ANSWERED, CANCELLED, KILLED, RESUMED, RETRYING] {
+    for path in [ADDED, ANSWERED, CANCELLED, KILLED, RESUMED, RETRYING] {
         let scratch = ScratchDir::new();
         let growing = scratch.path().join("growing.md");
         let mut file = OpenOptions::new().create(true).append(true).open(&growing).expect("a file");

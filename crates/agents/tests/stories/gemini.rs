@@ -14,6 +14,7 @@ const DENIED: &str = "gemini-0.61.0/denied.jsonl";
 const KILLED: &str = "gemini-0.61.0/killed.jsonl";
 const RESUMED: &str = "gemini-0.61.0/resumed.jsonl";
 const ID: &str = "11111111-2222-4333-8444-555555555555";
+const OTHER_ID: &str = "22222222-2222-4333-8444-555555555555";
 
 /// How the last turn was closed after so many lines of a transcript.
 fn closed_after(path: &str, lines: usize) -> Option<How> {
@@ -140,4 +141,22 @@ fn a_conversation_is_found_by_its_name_and_by_being_the_only_one() {
     let elsewhere = Place { cwd: "/else".into(), ..place.clone() };
     assert_eq!(gemini.transcript(&elsewhere, ID), Some(whole));
     assert_eq!(gemini.latest(&elsewhere), None);
+}
+
+#[test]
+fn a_summary_that_the_next_agent_adds_to_the_conversation_before_is_no_word_of_that_one() {
+    let scratch = ScratchDir::new();
+    let (place, before) = home(&scratch);
+    let gemini = adapter("gemini");
+    let now = before.with_file_name("session-2026-11-17T00-37-22222222.jsonl");
+    std::fs::copy(fixture(KILLED), now).expect("a copy");
+    let mut file = std::fs::File::options().append(true).open(&before).expect("a file");
+    let summary = br#"{"$set":{"summary":"all is well","memoryScratchpad":{"version":1}}}"#;
+    file.write_all(&[summary, &b"\n"[..]].concat()).expect("written");
+    let argv = ["gemini".to_owned()];
+    let started_ms = story("gemini", ANSWERED).last_at.expect("it says when it was written to last") + 1;
+    let running = Running { pid: 1, argv: &argv, start_ticks: None, started_ms, open: &[], place: &place };
+    let held = gemini.conversation(&running).expect("the only one that was written to since");
+    assert_eq!((held.conversation.as_str(), held.by), (OTHER_ID, By::Newest));
+    assert_eq!(gemini.latest(&place).as_deref(), Some(OTHER_ID));
 }

@@ -195,8 +195,6 @@ pub(super) fn spoil(run: &Run, tag: u32, (target, spoiling): (Target, Spoiling),
                 harm.evidence = true;
                 harm.recording = true;
                 harm.waiters = true;
-                // Without its files a host that has lost its guard goes, and takes the terminal with it (docs/torture.md).
-                harm.host = true;
             }
         }
         if truth.abandoned() {

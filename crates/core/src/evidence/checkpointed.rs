@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A file was saved as it was.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpointed {
-    /// The copy, below the session's directory: its first `size` bytes are the checkpoint.
+    /// The copy, below the session's directory: its first `size` bytes are the checkpoint, unless it has patches.
     pub path: String,
     /// The file that was saved.
     #[serde(default)]
@@ -28,6 +28,16 @@ pub struct Checkpointed {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patched: Option<Patched>,
+}
+
+/// How a copy of a database is kept of which parts changed since: an image first, then patches, up to this end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Patched {
+    /// The length of the image.
+    pub base: u64,
+    pub end: u64,
 }
 
 macro_rules! reasons {
@@ -93,6 +103,12 @@ impl Checkpointed {
     #[must_use]
     pub fn copy(&self) -> Option<u64> {
         self.path.rsplit('/').next()?.parse().ok()
+    }
+
+    /// How long the copy is with it.
+    #[must_use]
+    pub fn stored(&self) -> u64 {
+        self.patched.map_or(self.size, |patched| patched.end)
     }
 
     #[must_use]

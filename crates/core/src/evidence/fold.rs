@@ -3,8 +3,10 @@
 use super::frame::{Damage, Flaw, Found, SLOT_SIZE, Scanner};
 use super::{
     Adopted, Attention, Body, Checkpointed, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How,
-    ImageChanged, Launched, Sealed, Started, StopAsked, Summary, TurnOpened, Wants, Watched, Witness, Word,
+    ImageChanged, Launched, Noted, Sealed, Started, StopAsked, Summary, TurnOpened, Wants, Watched, Witness,
+    Word,
 };
+use crate::identity::Identity;
 use crate::moment::Moment;
 
 /// A fact of a known kind.
@@ -46,6 +48,8 @@ pub struct Helpers {
     pub watched: Option<Told<Watched>>,
     /// The latest signal that one of them heard and went on after, or was replaced.
     pub heard: Option<Told<i32>>,
+    /// The program that a host found dead.
+    pub gone: Option<Told<Box<Identity>>>,
 }
 
 /// What ended it: the first of each, unless a later one observed what the first could not.
@@ -66,6 +70,8 @@ pub struct Work {
     pub declared: Option<Told<Declared>>,
     /// Facts from before the end are missing, and what is left does not tell whether `declared` is what counted.
     pub word_is_unclear: bool,
+    /// A bit for each code that was declared before the end.
+    said: [u128; 2],
     pub turn: Option<Told<Box<TurnOpened>>>,
     /// The latest turn was closed, or the agent waits for its first.
     pub turn_closed: bool,
@@ -180,7 +186,9 @@ impl Evidence {
             Found::Fact(_) => {}
             Found::Damage(damage) => self.damaged(Damage { flaw: Flaw::BadSlot, ..damage }),
         };
-        scanner.feed(bytes, &mut slot);
+        // Most of it is newlines that nobody has written over yet.
+        let filled = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 2);
+        scanner.feed(&bytes[..filled.min(bytes.len())], &mut slot);
         scanner.finish(&mut slot);
     }
 
@@ -224,15 +232,20 @@ impl Evidence {
 
     fn check_sequence(&mut self, offset: u64, fact: &Fact) {
         let witnesses = &mut self.record.witnesses;
-        let has_room = witnesses.len() < WITNESSES_KEPT;
-        let expected = match witnesses.iter_mut().find(|(witness, _)| *witness == fact.witness) {
-            Some((_, last)) => std::mem::replace(last, fact.seq).saturating_add(1),
-            None if has_room => {
-                witnesses.push((fact.witness, fact.seq));
-                1
-            }
+        let serves = fact.witness.role.serves();
+        let expected = if let Some((_, last)) = witnesses.iter_mut().find(|(known, _)| *known == fact.witness)
+        {
+            std::mem::replace(last, fact.seq).saturating_add(1)
+        } else if witnesses.len() < WITNESSES_KEPT {
+            witnesses.push((fact.witness, fact.seq));
+            1
+        } else if let Some(other) = witnesses.iter_mut().find(|(known, _)| serves && !known.role.serves()) {
+            // Who serves the session is followed whoever else comes and goes.
+            *other = (fact.witness, fact.seq);
+            1
+        } else {
             // Beyond those kept, nobody's count can be followed.
-            None => fact.seq,
+            fact.seq
         };
         if fact.seq > expected {
             self.damaged(Damage { offset, length: 0, flaw: Flaw::Gap });
@@ -284,7 +297,10 @@ impl Evidence {
             }
             Body::Removing(_) => first!(self.closing.removing, ()),
             Body::Removed(_) => first!(self.closing.removed, ()),
-            Body::Declared(body) => latest!(self.work.declared, body),
+            Body::Declared(body) => {
+                self.work.say(body.exit_code);
+                latest!(self.work.declared, body);
+            }
             Body::TurnOpened(body) => {
                 latest!(self.work.turn, body);
                 (self.work.turn_closed, self.work.closed_at) = (false, None);
@@ -304,12 +320,21 @@ impl Evidence {
             Body::Cut(body) => latest!(self.record.cut, body),
             Body::Drained(body) => self.record.drained = Some(body.bytes),
             Body::Checkpointed(body) => self.work.save(Told { witness, at, order, body }),
-            Body::Noted(body) => {
-                if let Some(signal) = body.heard {
-                    latest!(self.helpers.heard, signal);
-                }
-            }
+            Body::Noted(body) => self.helpers.note(Told { witness, at, order, body }),
             Body::Signalled(_) | Body::Marked(_) | Body::Notified(_) | Body::Other { .. } => {}
+        }
+    }
+}
+
+impl Helpers {
+    /// Takes what one of them noted of itself or of the program.
+    fn note(&mut self, told: Told<Noted>) {
+        let Told { witness, at, order, body } = told;
+        if let Some(signal) = body.heard {
+            self.heard = Some(Told { witness, at, order, body: signal });
+        }
+        if let Some(program) = body.gone {
+            self.gone = Some(Told { witness, at, order, body: program });
         }
     }
 }
@@ -331,16 +356,25 @@ impl Work {
         let code = |word: &Declared| word.exit_code;
         let known = self.declared.as_ref().map(|told| code(&told.body));
         let differs = known.is_some() && known != declared.as_ref().map(code);
-        self.word_is_unclear = damaged && differs;
+        let lost = declared.as_ref().is_some_and(|word| !self.has_said(word.exit_code));
+        self.word_is_unclear = differs && (damaged || lost);
         if let (None, Some(body)) = (known, declared) {
             self.declared = Some(Told { witness, at, order, body });
         }
     }
 
+    fn say(&mut self, code: u8) {
+        self.said[usize::from(code / 128)] |= 1 << (code % 128);
+    }
+
+    const fn has_said(&self, code: u8) -> bool {
+        self.said[(code / 128) as usize] & (1 << (code % 128)) != 0
+    }
+
     fn save(&mut self, told: Told<Checkpointed>) {
         let copy = told.body.copy().unwrap_or(0);
         self.copies = self.copies.max(copy);
-        let now = (copy, told.body.size);
+        let now = (copy, told.body.stored());
         if let Some(known) = self.saved.iter_mut().find(|known| known.latest.body.file == told.body.file) {
             known.named |= told.body.named;
             known.latest = told;
@@ -394,6 +428,14 @@ impl Body {
 }
 
 impl super::Role {
+    /// Guards, hosts and watchers.
+    const fn serves(self) -> bool {
+        match self {
+            Self::Guard | Self::Host | Self::Watcher => true,
+            Self::Client | Self::Hook | Self::Adapter | Self::Sealer | Self::Courier | Self::Other => false,
+        }
+    }
+
     /// A client or a sealer can write long after the session is over.
     const fn gives_sign_of_life(self) -> bool {
         match self {

@@ -165,6 +165,8 @@ pub enum Flaw {
     NoSlot,
     /// The outcome's slot cannot be read at this place of its own.
     BadSlot,
+    /// It holds an end of a program that is alive: another's, or it was altered.
+    Denied,
     /// This is a copy of a session's record; what became of the original is not in it.
     Copied,
     /// The session's directory is a link, or no directory.
@@ -208,6 +210,7 @@ impl Flaw {
             Self::Gone => "the session's directory is not there".to_owned(),
             Self::NoSlot => "the outcome file is missing".to_owned(),
             Self::BadSlot => "the outcome file is damaged".to_owned(),
+            Self::Denied => "an end is on record of a program that is alive; it is not believed".to_owned(),
             Self::Copied => "this is a copy of the record, made while the session was not over".to_owned(),
             Self::Link => "the session's directory is a link or not a directory".to_owned(),
             Self::Foreign(uid) => format!("the session's directory belongs to uid {uid}"),

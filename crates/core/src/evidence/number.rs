@@ -32,6 +32,14 @@ impl fmt::Display for Signal {
     }
 }
 
+impl Errno {
+    /// Its name, if we know it.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        ERRORS.iter().find(|(number, ..)| *number == self.0).map(|(_, name, _)| *name)
+    }
+}
+
 impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match ERRORS.iter().find(|(number, ..)| *number == self.0) {

@@ -209,3 +209,18 @@ impl Marked {
         format!("mark {} at byte {} of output", self.name, self.offset)
     }
 }
+
+impl ExecFailed {
+    /// What whoever asked for it can do.
+    #[must_use]
+    pub fn way_out(&self) -> Option<&'static str> {
+        match Errno(self.errno).name()? {
+            "ENOENT" if self.directory.is_some() => Some("name a directory that is there with --cwd"),
+            "ENOENT" if self.path.contains('/') => Some("look at its path, or at what its first line names"),
+            "ENOENT" => Some("nothing in PATH has that name: install it, or give its whole path"),
+            "EACCES" => Some("look at its mode: `chmod +x` makes a file a program"),
+            "ENOEXEC" => Some("it is no program for this machine, and has no first line that names one"),
+            _ => None,
+        }
+    }
+}

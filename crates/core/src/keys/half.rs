@@ -5,6 +5,9 @@ const ESC: u8 = 0x1b;
 const ENTER: &[u8] = b"\x1b[13u";
 const CTRL_C: &[u8] = b"\x1b[99;5u";
 const CTRL_Z: &[u8] = b"\x1b[122;5u";
+/// Who edits a line wants to know what is pasted; who runs it does not.
+const PASTES: &[u8] = b"\x1b[?2004h";
+const PASTES_NOT: &[u8] = b"\x1b[?2004l";
 /// So much of a half-typed line is looked for.
 const LOOKED_FOR: usize = 40;
 
@@ -166,8 +169,20 @@ impl LineSoFar {
 }
 
 fn begins_to_edit(output: &[u8]) -> bool {
-    const BEGINS: [&[u8]; 3] = [b"\x1b[?2004h", b"\x1b[?1049l", b"\x1b[?1l"];
+    const BEGINS: [&[u8]; 3] = [PASTES, b"\x1b[?1049l", b"\x1b[?1l"];
     BEGINS.iter().any(|begins| memchr::memmem::find(output, begins).is_some())
+}
+
+/// Whether a shell, as it last said here, edits a line or has taken it; none if it says neither.
+pub(super) fn edits(output: &[u8]) -> Option<bool> {
+    let [begins, ends] = [PASTES, PASTES_NOT].map(|sign| memchr::memmem::rfind(output, sign));
+    (begins.is_some() || ends.is_some()).then_some(begins > ends)
+}
+
+/// Whether the last line that was typed ended with this, and nothing was typed behind it.
+pub(super) fn ends_line(typed: &[u8]) -> bool {
+    const ENDS: [&[u8]; 8] = [b"\r", b"\n", b"\x03", b"\x04", b"\x1a", b"\x1c", ENTER, CTRL_C];
+    ENDS.iter().any(|end| typed.ends_with(end))
 }
 
 /// Whether this, before the cursor, is what a shell shows where it waits for more of a command, or its own `read` for an

@@ -3,7 +3,7 @@
 
 mod script;
 
-pub use script::{Case, Step, files, keys};
+pub use script::{Case, Step, echoed, files, keys};
 
 /// A shell that `exec` knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,9 @@ use crate::screen::Screen;
 /// No private key has more lines: where its last one is not seen, it is over.
 const KEY_LINES: u32 = 256;
 
+/// No user has a longer name and password.
+const LONGEST_LOGIN: usize = 4096;
+
 /// Finds secrets line by line.
 #[derive(Debug, Clone, Default)]
 pub struct Redact {
@@ -155,8 +158,7 @@ fn is_secret_part(part: &str) -> bool {
 #[must_use]
 pub fn tokens(text: &str) -> Vec<Range<usize>> {
     let in_token = |c: char| c.is_ascii_alphanumeric() || "_-.+/~=".contains(c);
-    let mut found: Vec<Range<usize>> =
-        text.match_indices("://").filter_map(|(at, _)| url_password(text, at + 3)).collect();
+    let mut found = url_passwords(text);
     let (mut at, mut before) = (0, "");
     while let Some(skipped) = text[at..].find(in_token) {
         let start = at + skipped;
@@ -170,12 +172,38 @@ pub fn tokens(text: &str) -> Vec<Range<usize>> {
             && text[..start].ends_with(' ');
         if !word.is_empty() && (is_token(word) || announced) {
             found.push(start..end);
+        } else if let Some(within) = begins_within(word, text[..start].ends_with('\\')) {
+            found.push(start + within..end);
         } else {
             found.extend(in_path(word).map(|range| start + range.start..start + range.end));
         }
         (at, before) = (end.max(at + skipped + length), word);
     }
     apart(found)
+}
+
+/// Where in a word a token begins that has something before it: the letter of `\n`, or whatever it was put behind, if its
+/// form is unmistakable.
+fn begins_within(word: &str, escaped: bool) -> Option<usize> {
+    const TELLING: usize = 20;
+    if escaped && word.strip_prefix(['n', 'r', 't']).is_some_and(is_token) {
+        return Some(1);
+    }
+    // Most words are shorter.
+    if word.len() <= TELLING {
+        return None;
+    }
+    // Names are made of words: no digits, and as a rule of one case.
+    let is_sure = |tail: &str| {
+        let letters = tail.bytes().take_while(u8::is_ascii_alphanumeric);
+        let has = |kind: fn(&u8) -> bool| letters.clone().any(|b| kind(&b));
+        let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+        letters.clone().count() >= TELLING && (has(u8::is_ascii_digit) || mixed)
+    };
+    let long = |prefix: &&str| prefix.len() > 3 && prefix.ends_with(['_', '-']);
+    let places =
+        |prefix: &str| word.match_indices(prefix).find(|(at, _)| is_sure(&word[at + prefix.len()..]));
+    PREFIXES.split(' ').filter(long).filter_map(places).map(|(at, _)| at).min()
 }
 
 /// Which parts of a path are tokens by themselves.
@@ -216,22 +244,40 @@ fn is_noise(word: &str) -> bool {
     word.len() >= LONG && mixed && !path && !word.contains(['.', '~', '-', '_'])
 }
 
-/// Between `scheme://user:` and the last `@` before the host, whatever stands there; the text behind `://` begins here.
-fn url_password(text: &str, begin: usize) -> Option<Range<usize>> {
-    let rest = &text[begin..];
-    let end = rest.find(|c: char| c.is_whitespace() || c.is_control() || "\"'<>`".contains(c));
-    let url = &rest[..end.unwrap_or(rest.len())];
+/// Between `scheme://user:` and the last `@` before the host, whatever stands there.
+fn url_passwords(text: &str) -> Vec<Range<usize>> {
+    let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'<>`".contains(c);
+    let mut found = Vec::new();
+    // Where the URL ends and its last `@` is: told once of all that one may seem to hold.
+    let (mut end, mut last) = (0, None);
+    for (at, separator) in text.match_indices("://") {
+        let begin = at + separator.len();
+        if begin > end {
+            end = text[begin..].find(ends).map_or(text.len(), |length| begin + length);
+            last = text[begin..end].rfind('@').map(|at| begin + at);
+        }
+        let last = last.filter(|last| *last >= begin).map(|last| last - begin);
+        found.extend(
+            url_password(&text[begin..end], last).map(|secret| begin + secret.start..begin + secret.end),
+        );
+    }
+    found
+}
+
+/// The password in what stands behind `://`, whose last `@` is here.
+fn url_password(url: &str, last: Option<usize>) -> Option<Range<usize>> {
     let user = url.find([':', '/', '@']).filter(|at| url[*at..].starts_with(':'))?;
     let host = url.find(['/', '?', '#']).unwrap_or(url.len());
     // A password that nobody has encoded may hold what ends a host; a port may not.
     let port = user < host && url[user + 1..host].bytes().all(|byte| byte.is_ascii_digit());
-    let at = url[..host].rfind('@').or_else(|| url.rfind('@').filter(|_| !port))?;
-    (at > user + 1).then(|| begin + user + 1..begin + at)
+    let at = url[..host].rfind('@').or_else(|| last.filter(|_| !port))?;
+    (at > user + 1).then(|| user + 1..at)
 }
 
 /// Values of names that tell: `API_KEY=...`, `password: ...`, `"token": "..."`, `--secret ...`.
 fn named(text: &str) -> Vec<Range<usize>> {
     let in_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let curl = text.find("curl").unwrap_or(text.len());
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(skipped) = text[at..].find(in_name) {
@@ -242,7 +288,7 @@ fn named(text: &str) -> Vec<Range<usize>> {
         let value = if tells(name) {
             value(rest, name.starts_with("--"))
         } else {
-            of_curl(&text[..start], name, rest)
+            of_curl(name, rest).filter(|_| curl < start)
         };
         if let Some(value) = value {
             found.push(at + value.start..at + value.end);
@@ -259,15 +305,17 @@ fn tells(name: &str) -> bool {
     is_secret_name(name) && !(alone && common && !name.starts_with("--"))
 }
 
-/// `curl -u user:password`.
-fn of_curl(before: &str, name: &str, rest: &str) -> Option<Range<usize>> {
+/// `curl -u user:password`, behind `curl`.
+fn of_curl(name: &str, rest: &str) -> Option<Range<usize>> {
     let attached = name.strip_prefix("-u").filter(|user| !user.is_empty() && rest.starts_with(':'));
     let option = ["-u", "-U", "--user", "--proxy-user"].contains(&name) || attached.is_some();
-    if !option || !before.contains("curl") {
+    if !option {
         return None;
     }
     let word = rest.trim_start_matches([' ', '=', '"', '\'']);
-    let end = word.find(|c: char| c.is_whitespace() || "\"'".contains(c)).unwrap_or(word.len());
+    let over = |(_, c): &(usize, char)| c.is_whitespace() || "\"'".contains(*c);
+    let end = word.char_indices().take(LONGEST_LOGIN).find(over);
+    let end = end.map_or_else(|| word.floor_char_boundary(LONGEST_LOGIN), |(end, _)| end);
     let user = word[..end].find(':').filter(|user| user + 1 < end)?;
     let start = rest.len() - word.len();
     Some(start + user + 1..start + end)
@@ -341,6 +389,13 @@ mod tests {
             ("curl -u user:hunter2 https://h", "curl -u user:******* https://h"),
             ("curl -s --user 'user:hunter2' h", "curl -s --user 'user:*******' h"),
             ("curl -uuser:hunter2 h", "curl -uuser:******* h"),
+            (r#""use\nghp_0123456789ab\r\n""#, r#""use\n****************\r\n""#),
+            ("70Hghp_0123456789abcdefghij x", "70H************************ x"),
+            (
+                "tok-ghp_abcdefghijklmnopqrstuvwxyz0123456789 x",
+                "tok-**************************************** x",
+            ),
+            ("x_ghp_abcdefghijKLMNOPQRSTUV", "x_**************************"),
         ] {
             assert_eq!(hidden(text), shown);
         }
@@ -372,6 +427,8 @@ mod tests {
             "/usr/lib/x86_64-linux-gnu/some/Very/Long/Path/That/Goes/On/and/on/12345/67890",
             "error[E0308]: mismatched types",
             "token = ",
+            r"C:\tools\new-task-management-system",
+            "my_ghp_settings_of_2026_and_more_of_them",
         ] {
             assert_eq!(hidden(text), text);
         }

@@ -10,6 +10,8 @@ use crate::screen::{Line, Screen, Size, View};
 /// So few bytes make no more lines than the scrollback keeps.
 const PIECE: usize = 128;
 const ESC: u8 = 0x1b;
+/// A longer line is given in parts, each as a line, so that what never ends is not held for ever.
+const LONGEST: usize = 8 << 20;
 
 /// A screen whose lines are collected.
 #[derive(Debug)]
@@ -203,7 +205,7 @@ impl Scroll {
 
     fn add(&mut self, text: &str, wrapped: bool, line: &mut impl FnMut(&str)) {
         self.begun.push_str(text);
-        if wrapped {
+        if wrapped && self.begun.len() < LONGEST {
             return;
         }
         let whole = std::mem::take(&mut self.begun);
@@ -303,6 +305,19 @@ mod tests {
         assert_eq!(lines.len(), 5_000);
         let other = lines.iter().enumerate().find(|(n, line)| **line != format!("line {n} of many"));
         assert_eq!(other, None);
+    }
+
+    #[test]
+    fn of_a_line_that_never_ends_no_more_is_held_than_a_part() {
+        let mut scroll = Scroll::new(Screen::new(size(100, 3), 1_000));
+        let (mut parts, mut held) = (Vec::new(), 0);
+        for _ in 0..20 {
+            scroll.feed(&[b'x'; 1 << 20], &mut |line: &str| parts.push(line.len()));
+            held = held.max(scroll.begun.len());
+        }
+        scroll.finish(&mut |line: &str| parts.push(line.len()));
+        assert!(held < LONGEST && parts.len() == 3, "{held}, {parts:?}");
+        assert_eq!(parts.iter().sum::<usize>(), 20 << 20);
     }
 
     #[test]

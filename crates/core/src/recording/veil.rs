@@ -2,81 +2,26 @@
 //! recording and tagged there; here it is taken out, and the line stands as if somebody had typed it. One function of
 //! tags and output, wherever a recording is read, so all views agree.
 
+mod others;
 mod sequence;
+mod tag;
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-
-use super::typed;
-use crate::evidence::frame::{body_from_line, body_to_line};
 use crate::screen::bytes::{Reader, put_bytes, put_number};
 use sequence::{First, OSC_133_C, first, is_kept};
+pub use tag::{Phase, Tag, begins, ends, quiet};
 
 const ESC: u8 = 0x1b;
 /// So much may come before the line begins to run; with more, it is no echo, and all of it is shown.
 const LONGEST_ECHO: usize = 256 * 1024;
 /// So long, in microseconds, a line may take to begin: whoever has it run gives up sooner, and says so unless it was killed.
 const LONGEST_START: u64 = 30_000_000;
-/// The private number of our sequences.
-const NUMBER: &str = "7717";
 
-/// What `exec` is about to do, as the recording has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tag {
-    pub phase: Phase,
-    /// Tells one `exec` from every other.
-    pub nonce: String,
-    /// What it is to run.
-    #[serde(default)]
-    pub line: String,
-}
-
-/// What a tag says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// What follows is the echo of what is typed now, up to the sequence that says that the line runs.
-    Begin,
-    /// More of it is typed.
-    More,
-    /// It will not come: what was kept back is shown.
-    Cancel,
-}
-
-impl Tag {
-    /// The tag of an entry: behind who typed it and its number.
-    #[must_use]
-    pub fn of(payload: &[u8]) -> Option<Self> {
-        body_from_line(typed(payload)).ok()
-    }
-
-    /// As it is recorded.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        body_to_line(self).unwrap_or_default()
-    }
-
-    /// What somebody would have typed to the same effect.
-    #[must_use]
-    pub fn keys(&self) -> Vec<u8> {
-        match self.phase {
-            Phase::Begin => format!("{}\r", self.line).into_bytes(),
-            Phase::More | Phase::Cancel => Vec::new(),
-        }
-    }
-}
-
-/// The sequence that the shell is to write when the line begins to run.
+/// What text came, without the sequences and controls around it.
 #[must_use]
-pub fn begins(nonce: &str) -> String {
-    format!("\x1b]{NUMBER};abide;{nonce};B\x07")
-}
-
-/// The sequence that the shell is to write at its end: what comes before the code. BEL follows it.
-#[must_use]
-pub fn ends(nonce: &str) -> String {
-    format!("\x1b]{NUMBER};abide;{nonce};E;")
+pub fn text(bytes: &[u8]) -> Vec<u8> {
+    sequence::text(bytes)
 }
 
 /// What becomes of output.
@@ -119,13 +64,16 @@ pub struct Veil {
     tells: bool,
     /// What is to be shown after all, before anything else.
     owed: Vec<u8>,
+    /// What is echoed, if that is known, and whether the shell writes nothing else meanwhile.
+    known: (String, bool),
 }
 
 impl Default for Veil {
     fn default() -> Self {
         let (nonce, line) = (String::new(), String::new());
         let (held, echo, owed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { stage: Stage::Open, nonce, line, since: 0, held, echo, tells: false, owed }
+        let known = (String::new(), false);
+        Self { stage: Stage::Open, nonce, line, since: 0, held, echo, tells: false, owed, known }
     }
 }
 
@@ -172,7 +120,8 @@ impl Veil {
                 self.lift();
                 let owed = std::mem::take(&mut self.owed);
                 let (nonce, line) = (tag.nonce.clone(), tag.line.clone());
-                *self = Self { stage: Stage::Awaiting, nonce, line, since, owed, ..Self::default() };
+                let known = (tag.typed.clone(), false);
+                *self = Self { stage: Stage::Awaiting, nonce, line, since, owed, known, ..Self::default() };
             }
             Phase::Cancel if self.stage == Stage::Awaiting && self.nonce == tag.nonce => self.lift(),
             Phase::More | Phase::Cancel => {}
@@ -272,15 +221,19 @@ impl Veil {
             };
             if sequence == begins(&self.nonce).as_bytes() {
                 self.stage = Stage::Running;
-                self.echo = Vec::new();
-                out(Unveiled::Shown { at: None, bytes: Cow::Owned(shown_line(&self.line)) });
+                let (typed, quiet) = std::mem::take(&mut self.known);
+                let others = others::others(&std::mem::take(&mut self.echo), &typed, &self.nonce, quiet);
+                let shown = [shown_line(&self.line), others].concat();
+                out(Unveiled::Shown { at: None, bytes: Cow::Owned(shown) });
                 if self.tells {
                     out(Unveiled::Shown { at: None, bytes: Cow::Owned(told_line(&self.line)) });
                 }
                 out(Unveiled::Begun);
                 break;
             }
-            if is_kept(&sequence) {
+            if sequence == quiet(&self.nonce).as_bytes() {
+                self.known.1 = true;
+            } else if is_kept(&sequence) {
                 let began = (at + taken as u64).saturating_sub(sequence.len() as u64);
                 out(Unveiled::Shown { at: Some(began), bytes: Cow::Owned(sequence) });
             } else {
@@ -352,6 +305,10 @@ impl Veil {
             put_bytes(&mut out, bytes);
         }
         put_number(&mut out, self.since);
+        if self.known != <(String, bool)>::default() {
+            put_bytes(&mut out, self.known.0.as_bytes());
+            out.push(u8::from(self.known.1));
+        }
         out
     }
 
@@ -373,7 +330,11 @@ impl Veil {
         let (nonce, line) = (text()?, text()?);
         let (held, echo) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
         let (owed, since) = (reader.bytes()?.to_vec(), reader.number()?);
-        reader.0.is_empty().then_some(Self { stage, nonce, line, since, held, echo, tells, owed })
+        let known = match reader.0 {
+            [] => <(String, bool)>::default(),
+            [..] => (String::from_utf8(reader.bytes()?.to_vec()).ok()?, reader.flag()?),
+        };
+        reader.0.is_empty().then_some(Self { stage, nonce, line, since, held, echo, tells, owed, known })
     }
 }
 

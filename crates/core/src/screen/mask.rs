@@ -21,6 +21,32 @@ impl Screen {
         rows.flat_map(|row| row.cells().iter().map(|cell| cell.ch))
     }
 
+    /// Gives each of them another of the same width, in the same order.
+    pub(crate) fn replace_characters(&mut self, with: &mut impl FnMut(char) -> char) {
+        let pages = &mut self.term.pages;
+        let rows = pages.main.rows_mut().iter_mut().chain(pages.alt.rows_mut());
+        rows.for_each(|row| row.replace(with));
+    }
+
+    /// Puts a star into every cell for which there is one among these, given in the order of `characters`. What a
+    /// synchronized update holds back is shown then, for what it covers may say what was starred.
+    pub fn star(&mut self, starred: &str) {
+        let pages = &mut self.term.pages;
+        let rows = pages.main.rows_mut().iter_mut().chain(pages.alt.rows_mut());
+        let (mut starred, mut any) = (starred.chars(), false);
+        for row in rows {
+            for col in 0..row.cells().len() {
+                if starred.next() == Some('*') && row.cell(col).ch != '*' {
+                    row.star(col);
+                    any = true;
+                }
+            }
+        }
+        if any {
+            self.let_go();
+        }
+    }
+
     /// This screen with a star in every cell of what `find` finds: it is given each line's text, rows that belong to one
     /// line as one, from the first of the main page on, and gives ranges of its bytes. Without scrollback; none if nothing
     /// was found.

@@ -1,10 +1,10 @@
-//! Liveness in the past, as later evidence proves it: who wrote or is alive after an instant was alive at
-//! that instant. Death is proved only by what was recorded up to then.
+//! Liveness as evidence proves it where the kernel does not say. In the past: who wrote or is alive after an instant was
+//! alive at that instant, and death is proved only by what was recorded up to then. From elsewhere: what a host saw.
 
 use super::{Seen, program_of};
 use crate::evidence::fold::Evidence;
 use crate::evidence::{Role, Witness};
-use crate::identity::{Doubt, Identity, Liveness, Qualifier};
+use crate::identity::{Death, Doubt, Identity, Liveness, Qualifier};
 
 /// What can be said now of the processes at an instant. `past` holds the facts up to it, `full` all facts, and
 /// `now` what the kernel says now of the processes that `full` names.
@@ -32,12 +32,24 @@ pub fn hindsight(past: &Evidence, full: &Evidence, now: &Seen) -> Seen {
             false => lived(host, latest_host, now.host),
         },
         // That its end was recorded later does not say when it died: a guard that was stopped records late.
-        program: lived(program, program_of(full).copied(), now.program),
+        program: witnessed(past, lived(program, program_of(full).copied(), now.program)),
         owner: lived(owner(past), owner(full), now.owner),
         watcher: match watcher.is_some_and(|watcher| wrote_later(Role::Watcher, &watcher)) {
             true => Liveness::Alive(None),
             false => lived(watcher, latest_watcher, now.watcher),
         },
+    }
+}
+
+/// What is known of the program: where it cannot be seen, what its host recorded. A host that is asked to look has it in
+/// sight, and says so only of one that is dead.
+#[must_use]
+pub fn witnessed(evidence: &Evidence, program: Liveness) -> Liveness {
+    let gone = evidence.helpers.gone.as_ref().map(|told| &told.body);
+    let itself = program_of(evidence).zip(gone).is_some_and(|(program, gone)| program.is(gone));
+    match program {
+        Liveness::Unknown(_) if itself => Liveness::Dead(Death::Witnessed),
+        Liveness::Unknown(_) | Liveness::Alive(_) | Liveness::Dead(_) => program,
     }
 }
 
@@ -53,4 +65,12 @@ fn lived(then: Option<Identity>, latest: Option<Identity>, liveness: Liveness) -
         return Liveness::Alive(None);
     }
     Liveness::Unknown(Doubt::NoWitness)
+}
+
+impl Seen {
+    /// Nobody was looked at.
+    pub const NOBODY: Self = {
+        let unseen = Liveness::Unknown(Doubt::NoWitness);
+        Self { guard: unseen, host: unseen, program: unseen, owner: unseen, watcher: unseen }
+    };
 }

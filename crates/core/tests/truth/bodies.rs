@@ -2,8 +2,8 @@
 
 use abide_core::evidence::{
     Adopted, Attention, Body, Cause, Checkpointed, Closing, Cut, Declared, Drained, Ended, ExecFailed, How,
-    ImageChanged, Marked, Noted, Notified, Observer, Outcome, Reason, Resources, Sealed, Signalled, Survivor,
-    TurnClosed, TurnOpened, Wants, Watched, Word,
+    ImageChanged, Marked, Noted, Notified, Observer, Outcome, Patched, Reason, Resources, Sealed, Signalled,
+    Survivor, TurnClosed, TurnOpened, Wants, Watched, Word,
 };
 use abide_core::identity::FileId;
 
@@ -38,17 +38,25 @@ pub(crate) fn every_kind() -> Vec<Body> {
             named: true,
             agent: Some("claude".into()),
             conversation: Some("c1".into()),
+            patched: Some(Patched { base: 4096, end: 8200 }),
         }),
         adopted(),
         watched(),
         Body::ImageChanged(ImageChanged { image: "/usr/bin/sh".into() }),
-        Body::Noted(Noted { text: "two\nlines, a quote \" and a \\".into(), heard: Some(1) }),
+        Body::Noted(Noted { text: "two\nlines, a quote \" and a \\".into(), heard: Some(1), gone: None }),
+        found_dead(PROGRAM),
         notified("k3v9q2zr/ended", false),
         Body::Summary(Box::default()),
         sealed(Closing::Lost),
         Body::Removing(noted()),
         Body::Removed(noted()),
     ]
+}
+
+/// A host found this process dead.
+pub(crate) fn found_dead(pid: u32) -> Body {
+    let gone = Some(Box::new(process(pid)));
+    Body::Noted(Noted { text: "found dead".into(), gone, ..Noted::default() })
 }
 
 pub(crate) fn noted() -> Noted {

@@ -8,7 +8,7 @@ use crate::bodies::{turn_closed, turn_opened};
 use crate::common::{Story, fold, running, stop_asked};
 
 fn heard(signal: i32) -> Body {
-    Body::Noted(Noted { text: "heard".into(), heard: Some(signal) })
+    Body::Noted(Noted { text: "heard".into(), heard: Some(signal), gone: None })
 }
 
 fn saved(file: &str, copy: u64, size: u64) -> Body {

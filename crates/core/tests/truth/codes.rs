@@ -134,8 +134,10 @@ fn an_end_behind_damage_passes_on_no_code_unless_its_word_is_told() {
         assert_eq!((kept.wait, kept.agrees), (Some(3), Some(code == 3)));
         let superseded = running().client(declared(0)).guard(word());
         assert_eq!(told(superseded, true), unclear, "a later word may be lost, or the other came late");
-        let overtaken = told(running().client(declared(0)).guard(word()), false);
-        assert_eq!(overtaken.wait, Some(0), "it came before the end was on record");
+        let overtaken = running().client(declared(3)).client(declared(0)).guard(word());
+        assert_eq!(told(overtaken, false).wait, Some(0), "it came before the end was on record");
+        let cut_out = running().client(declared(0)).guard(word());
+        assert_eq!(told(cut_out, false), unclear, "the word that counted is not on record any more");
         assert_eq!(told(running().client(declared(0)).guard(exited(code)), true), unclear);
     }
     let sealed_lost = running().client(declared(0)).client(sealed(Closing::Lost));

@@ -134,7 +134,7 @@ pub(crate) fn padded(mut frames: Vec<u8>) -> Vec<u8> {
 }
 
 /// A session being told: numbers the facts of each witness and lets the clock run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Story {
     pub(crate) facts: Vec<Fact>,
     counts: HashMap<Witness, u64>,

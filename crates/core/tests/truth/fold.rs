@@ -54,6 +54,21 @@ fn a_fact_that_is_missing_from_a_witness_own_count_is_a_gap() {
 }
 
 #[test]
+fn who_serves_a_session_is_counted_however_many_others_wrote() {
+    let mut story = running();
+    for pid in 1_000..1_300 {
+        story = story.tell(Role::Client, pid, Body::Noted(noted()));
+    }
+    let story = story.tell(Role::Guard, 101, guarded()).tell(Role::Guard, 101, Body::Noted(noted()));
+    let evidence = story.evidence();
+    let last = |pid| evidence.last_seq(&witness(Role::Guard, pid));
+    assert_eq!((last(101), last(GUARD) > 0, evidence.is_damaged()), (2, true, false));
+    let mut facts = story.facts;
+    facts.remove(facts.len() - 2);
+    assert!(fold(&facts).is_damaged(), "a missing fact of the new guard is missed");
+}
+
+#[test]
 fn a_gap_is_located_at_the_fact_behind_it() {
     let story = Story::default().guard(guarded()).guard(launched()).guard(started());
     let first = encode(&story.facts[0]).unwrap();

@@ -1,13 +1,14 @@
 //! Verdicts on the past: what was true at an instant, as far as what was written later proves it.
 
 use abide_core::evidence::{Body, Guarded, How, Role};
-use abide_core::identity::{Identity, Liveness};
+use abide_core::identity::{Death, Doubt, Identity, Liveness};
 use abide_core::status::Status;
-use abide_core::verdict::{Now, Rule, Seen, Turn, Verdict, derive, hindsight};
+use abide_core::verdict::{Now, Rule, Seen, Turn, Verdict, derive, hindsight, witnessed};
 
-use crate::bodies::{noted, sealed, signalled, turn_closed, turn_opened};
+use crate::bodies::{found_dead, noted, sealed, signalled, turn_closed, turn_opened};
 use crate::common::{
-    ALIVE, DEAD, HOST, Story, UNNAMED, all_dead, ended, fold, moment, process, running, started, stop_asked,
+    ALIVE, DEAD, HOST, PROGRAM, Story, UNNAMED, all_dead, ended, fold, moment, process, running, started,
+    stop_asked,
 };
 
 const SECOND_GUARD: u32 = 101;
@@ -40,6 +41,20 @@ fn at_every_instant_of_a_normal_life_the_past_verdict_is_what_was_true_then() {
         let verdict = past(&life, facts, &all_dead());
         assert_eq!((verdict.status, verdict.stopping), (status, stopping), "after {facts} facts");
     }
+}
+
+#[test]
+fn what_a_host_found_dead_is_dead_where_it_cannot_be_seen_and_nothing_else_is() {
+    let unseen = Liveness::Unknown(Doubt::OtherPidNamespace);
+    let told = |life: Story, program| witnessed(&life.evidence(), program);
+    let dead = Liveness::Dead(Death::Witnessed);
+    assert_eq!(told(running().tell(Role::Host, HOST, found_dead(PROGRAM)), unseen), dead);
+    assert_eq!(told(running(), unseen), unseen);
+    assert_eq!(told(running().tell(Role::Host, HOST, found_dead(HOOK)), unseen), unseen, "another one");
+    let found = || running().tell(Role::Host, HOST, found_dead(PROGRAM));
+    assert_eq!(told(found(), ALIVE), ALIVE, "live evidence outranks what is on file");
+    let seen = Seen { guard: ALIVE, host: ALIVE, program: dead, owner: UNNAMED, watcher: UNNAMED };
+    assert_eq!(derive(&found().evidence(), &seen, Now::past(0)).rule, Rule::Finishing);
 }
 
 #[test]

@@ -17,10 +17,12 @@ fn only_positive_evidence_yields_dead_or_alive_anywhere_in_the_input_space() {
     for want in &wants {
         for here in &heres {
             let there = is_here(want, here);
-            let rebooted = is_rebooted(want, here);
+            let (rebooted, perhaps) = (is_rebooted(want, here), may_be_rebooted(want, here));
             for seen in &sightings {
                 let liveness = judge(want, here, seen, Lock::Silent);
-                let dies = rebooted || (there && proves_death(want, here, seen));
+                let died = proves_death(want, here, seen);
+                let rebooted = rebooted || (perhaps && died);
+                let dies = rebooted || (there && died);
                 let lives = there && proves_life(want, here, seen);
                 assert!(!(dies && lives), "the laws contradict each other");
                 let expected = (lives, dies);
@@ -45,9 +47,14 @@ fn is_here(want: &Identity, here: &Here) -> bool {
 /// Started again since, and provably the same machine.
 fn is_rebooted(want: &Identity, here: &Here) -> bool {
     let same_machine = want.machine.is_some() && want.machine == here.machine;
-    let same_place = here.pid_ns == Some(want.pid_ns);
-    let same_kernel = same_place || (want.kernel_boot && here.kernel_boot);
-    same_machine && same_kernel && here.boot.is_some_and(|boot| boot != want.boot)
+    same_machine && want.kernel_boot && here.kernel_boot && here.boot.is_some_and(|boot| boot != want.boot)
+}
+
+/// A boot id that is not the kernel's says that it was, where pids mean the same: whoever is dead there is dead anyway.
+fn may_be_rebooted(want: &Identity, here: &Here) -> bool {
+    let same_machine = want.machine.is_some() && want.machine == here.machine;
+    let given = !(want.kernel_boot && here.kernel_boot) && here.pid_ns == Some(want.pid_ns);
+    same_machine && given && here.boot.is_some_and(|boot| boot != want.boot)
 }
 
 fn proves_death(want: &Identity, here: &Here, seen: &Sighting) -> bool {
@@ -231,6 +238,20 @@ fn no_pid_namespace_outlives_a_boot_and_a_boot_id_that_a_container_was_given_is_
     assert_eq!(asked(&given(&before), &here), elsewhere, "or it was recorded before abide could tell");
     assert_eq!(asked(&before, &Here { kernel_boot: false, ..here }), elsewhere);
     assert_eq!(asked(&process(PROGRAM), &here), elsewhere, "in one boot it may live");
+}
+
+#[test]
+fn a_boot_id_that_is_not_the_kernel_s_own_ends_nobody_who_is_still_there() {
+    let before = Identity { boot: machine_id(), ..process(PROGRAM) };
+    let planted = Here { kernel_boot: false, ..here() };
+    let recorded = Identity { kernel_boot: false, ..before };
+    let doubt = Liveness::Unknown(Doubt::GivenBootId);
+    for (want, here) in [(&before, &planted), (&recorded, &here()), (&recorded, &planted)] {
+        let asked = |seen| judge(want, here, &seen, Lock::Silent);
+        assert_eq!(asked(present(Some(false), b'S', 1)), doubt);
+        assert_eq!(asked(Sighting::Failed(Doubt::Hidden)), doubt);
+        assert_eq!(asked(Sighting::Absent), Liveness::Dead(Death::Reboot), "dead in any boot");
+    }
 }
 
 #[test]

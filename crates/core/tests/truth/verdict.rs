@@ -2,10 +2,10 @@
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw};
-use abide_core::evidence::{Body, Cause, Closing, How, Launched, Observer, Role};
-use abide_core::identity::{Death, Doubt, Liveness, Qualifier};
+use abide_core::evidence::{Body, Cause, Closing, How, Launched, Observer, Role, Started};
+use abide_core::identity::{Death, Doubt, Identity, Liveness, Qualifier};
 use abide_core::status::Status;
-use abide_core::verdict::{Ground, Now, Rule, Seen, because, derive, last_seen};
+use abide_core::verdict::{Ground, Now, Rule, Seen, because, deny, derive, last_seen};
 
 use crate::bodies::{adopted, exec_failed, noted, sealed, watched};
 use crate::common::{
@@ -101,6 +101,29 @@ fn a_recorded_end_is_final_whatever_lives() {
         let removed = running().guard(Body::Removing(noted())).guard(Body::Removed(noted()));
         check(removed, all, Status::Destroyed, Rule::Removed);
     }
+}
+
+#[test]
+fn an_end_is_not_believed_of_a_program_that_is_proved_alive() {
+    for closing in [ended(EXITED), ended(How::Lost), sealed(Closing::Lost)] {
+        let mut evidence = running().guard(closing).evidence();
+        for other in [DEAD, UNKNOWN] {
+            assert!(!deny(&mut evidence, other) && !evidence.is_damaged());
+        }
+        assert!(deny(&mut evidence, ALIVE) && evidence.is_damaged(), "the disagreement is shown");
+        let verdict = derive(&evidence, &seen(ALIVE, ALIVE, ALIVE), now());
+        assert_eq!((verdict.rule, verdict.outcome, verdict.codes.wait), (Rule::Served, None, None));
+    }
+    let mut removed = running().guard(ended(EXITED)).guard(Body::Removing(noted())).evidence();
+    assert!(!deny(&mut removed, ALIVE), "who is removed may be alive");
+}
+
+#[test]
+fn without_a_number_of_its_own_a_process_that_looks_alike_denies_no_end() {
+    let Body::Started(started) = started() else { panic!("not a start") };
+    let program = Identity { pidfs: None, ..started.program };
+    let story = running().guard(Body::Started(Started { program, ..started })).guard(ended(EXITED));
+    assert!(!deny(&mut story.evidence(), ALIVE));
 }
 
 #[test]

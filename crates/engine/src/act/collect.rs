@@ -1,6 +1,7 @@
 //! Removing sessions: one by one, or by age, number and size. Only what is provably over is ever collected.
 
 use std::fs::File;
+use std::io;
 
 use abide_core::evidence::{Body, How, Role};
 use abide_core::failure::{Code, Failure};
@@ -11,7 +12,7 @@ use abide_sys::lock::{self, Holder};
 use abide_sys::{clock, poll, signal};
 
 use crate::act::seal;
-use crate::store::{Home, SessionDir};
+use crate::store::{Home, SessionDir, Writer};
 use crate::truth::{Session, Truth};
 use crate::{find, names, place};
 
@@ -43,15 +44,14 @@ pub struct Collected {
 pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool) -> Result<(), Failure> {
     let (id, status) = (&session.id, session.verdict.status);
     session.admits_removal(force)?;
-    let failed =
-        |e: std::io::Error| Failure::io("remove session", id, &e).about(id.as_str()).in_status(status);
+    let failed = |e: io::Error| Failure::io("remove session", id, &e).about(id.as_str()).in_status(status);
     can_remove(home, session)?;
     let dir = match home.session(id) {
         // Nobody's record stands behind a link: it goes itself, and what it leads to stays.
         Err(Untrusted::NotADirectory) => return home.erase(id).map_err(failed),
         Err(Untrusted::NotThere) => return Err(find::nothing(id.as_str())),
         Err(untrusted) => {
-            let failure = failed(std::io::Error::other(untrusted.says()));
+            let failure = failed(io::Error::other(untrusted.says()));
             return Err(match session.way_in() {
                 Some(way_in) => failure.hint(way_in),
                 None => failure,
@@ -69,13 +69,13 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
     if let Ok(mut pen) = dir.write(Role::Client, truth.now().boot) {
         take_turn(home, session, pen.file())?;
         let by = format!("by pid {}", std::process::id());
-        pen.add(truth.now().at, Body::Removing(by.as_str().into())).map_err(failed)?;
+        tell(&mut pen, truth, Body::Removing(by.as_str().into())).map_err(failed)?;
         if let Some(cgroup) = place::left_by(session) {
             // One in which somebody lives on stays until `gc` or `doctor --fix` finds it empty.
             let _ = cgroup.remove();
         }
         dir.remove_bulk().map_err(failed)?;
-        pen.add(truth.now().at, Body::Removed(by.into())).map_err(failed)?;
+        tell(&mut pen, truth, Body::Removed(by.into())).map_err(failed)?;
     }
     if let Some(name) = session.name() {
         names::release(home, name, id);
@@ -86,6 +86,16 @@ pub(crate) fn remove(truth: &Truth, home: &Home, session: &Session, force: bool)
         let _ = signal::send(&guard, signal::TERM);
     }
     Ok(())
+}
+
+/// Puts a step of a removal on record. It is what makes room on a disk that is full, so it does not fail for want of room.
+fn tell(pen: &mut Writer, truth: &Truth, step: Body) -> io::Result<()> {
+    match pen.add(truth.now().at, step) {
+        Err(error) if [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind()) => {
+            Ok(())
+        }
+        told => told,
+    }
 }
 
 /// Takes the sealers' lock in turn. Whoever had it before may have removed the session: then there is none.

@@ -15,7 +15,7 @@ use crate::declared;
 use crate::find;
 use crate::notify;
 use crate::place;
-use crate::store::{Home, SessionDir, Writer};
+use crate::store::{Home, SessionDir, Writer, read_evidence};
 use crate::truth::{Session, Truth};
 
 /// What became of the attempt.
@@ -89,9 +89,10 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
             }
         }
     })?;
-    // Others' files are read before anybody has to wait for us.
+    // Others' files are read before anybody has to wait for us, also where it may be over only when we have the lock.
     let found = truth.of(home, id);
-    let left = is_due(&found).then(|| Left::of(&found)).flatten();
+    let may_be_due = is_due(&found) || owner_of_open_turn(&found.evidence).is_some();
+    let left = may_be_due.then(|| Left::of(&found)).flatten();
     let mut writer = dir.write(Role::Sealer, truth.now().boot).map_err(|e| refused(&e))?;
     if !lock::take(writer.file(), Holder::Sealer).map_err(|e| refused(&e))? {
         return Ok(Sealing::Busy);
@@ -134,7 +135,8 @@ fn close(
         last_seen: session.evidence.record.last.as_ref().map(|told| told.at),
     };
     // The guard would have read it; the program's word is not lost with its witness.
-    if let Some(left) = declared::left_by_program(dir) {
+    let cut_off = || declared::cut_off(&read_evidence(writer.file()), dir).map(Ok);
+    if let Some(left) = declared::left_by_program(dir).or_else(cut_off) {
         writer.add(truth.now().at, left.map_or_else(Body::Noted, Body::Declared))?;
     }
     // Nothing is over whose agent lives, so that its turn is over too, wherever that is asked.

@@ -5,6 +5,7 @@ pub(crate) mod copy;
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -87,12 +88,13 @@ pub(crate) fn save(
         named: wanted.named && reason == Reason::Asked,
         agent,
         conversation,
+        patched: copied.patched,
     };
     pen.add(clock::now(), Body::Checkpointed(told.clone()))?;
     let mut saved = known.cloned();
     if let Some(saved) = saved.as_mut().filter(|saved| saved.copies.last().map(|last| last.0) != told.copy())
     {
-        saved.copies.extend(told.copy().map(|copy| (copy, told.size)));
+        saved.copies.extend(told.copy().map(|copy| (copy, told.stored())));
         copies.prune(saved);
     }
     Ok(Some(told))
@@ -279,7 +281,11 @@ impl Sessions {
             Since::Same | Since::Grown | Since::Unreadable => false,
             // Each says itself how far it goes.
             Since::Rewritten => {
-                let kept = self.home()?.session_path(session.id.as_str()).join(&last.told.path);
+                // What is kept with patches was put together, and has no other name.
+                let kept = match last.told.patched {
+                    Some(_) => PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd())),
+                    None => self.home()?.session_path(session.id.as_str()).join(&last.told.path),
+                };
                 let until = |path: &Path| {
                     let mut reader = adapter.reader(path, conversation);
                     reader.read_on().ok().and_then(|_| reader.story().last_at)

@@ -60,7 +60,8 @@ impl Following {
             Some(_) | None => {}
         }
         self.read_on();
-        let signs: Vec<Sign> = registry.into_iter().chain(transcript_sign(&self.story())).collect();
+        let told = transcript_sign(&self.story(), about.started_ms);
+        let signs: Vec<Sign> = registry.into_iter().chain(told).collect();
         Some(Agent {
             adapter: self.adapter,
             process: self.process,
@@ -111,10 +112,12 @@ impl Following {
     }
 }
 
-/// What a transcript says of the latest turn.
-fn transcript_sign(story: &Story) -> Option<Sign> {
+/// What a transcript says of the latest turn to an agent that began then, in ms of wall time. One that was open by then is
+/// that of whoever was at the conversation before, and was killed: many agents leave it open for ever.
+fn transcript_sign(story: &Story, began: i64) -> Option<Sign> {
     let turn = story.turn.as_ref()?;
     let (level, at, says) = match turn.closed {
+        None if turn.opened_at.or(story.last_at).is_some_and(|at| is_before(at, began)) => return None,
         Some((at, how)) => (Level::SETTLED, at, format!("the latest turn was {}", how.name())),
         None => {
             let at = story.last_at.or(turn.opened_at).unwrap_or(0);
@@ -127,6 +130,14 @@ fn transcript_sign(story: &Story) -> Option<Sign> {
     };
     Some(Sign { source: Source::Transcript, level, at, until: None, says })
 }
+
+/// Whether an instant of an agent's own clock was before it began, in ms of wall time.
+pub(crate) const fn is_before(at: i64, began: i64) -> bool {
+    at < began.saturating_sub(SLACK_MS)
+}
+
+/// Some clocks are read to the second.
+const SLACK_MS: i64 = 1_000;
 
 /// What a session knows of the agent in it: what hooks wrote down, and the title while its host lives.
 pub(crate) fn session_signs(session: &Session, dir: &SessionDir, adapter: &'static dyn Adapter) -> Vec<Sign> {
@@ -156,4 +167,25 @@ pub(crate) fn session_signs(session: &Session, dir: &SessionDir, adapter: &'stat
         signs.push(Sign { source: Source::Title, level, at: wall(), until: None, says: masked(&title) });
     }
     signs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use abide_agents::{How, LastTurn};
+
+    #[test]
+    fn a_turn_that_was_left_open_before_an_agent_began_is_none_of_its() {
+        let turn = |closed| Some(LastTurn { id: None, opened_at: Some(50_000), closed });
+        let open = Story { turn: turn(None), last_at: Some(90_000), ..Story::default() };
+        let answered = Story { turn: turn(Some((80_000, How::Answered))), ..open.clone() };
+        let says = |story: &Story, began| transcript_sign(story, began).and_then(|sign| sign.level.turn);
+        assert_eq!(says(&open, 50_000), Some(Turn::Working));
+        // By whose clock it began before the prompt was there is not known to the second.
+        assert_eq!(says(&open, 50_900), Some(Turn::Working));
+        assert_eq!(says(&open, 60_000), None);
+        assert_eq!(says(&answered, 100_000), Some(Turn::Settled));
+        let unnamed = Story { turn: Some(LastTurn { id: None, opened_at: None, closed: None }), ..open };
+        assert_eq!((says(&unnamed, 80_000), says(&unnamed, 100_000)), (Some(Turn::Working), None));
+    }
 }

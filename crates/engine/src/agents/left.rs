@@ -1,7 +1,10 @@
 //! What an agent left behind that is gone: why its turn is over, and a summary of what it did, out of its own transcript.
 
+use std::path::PathBuf;
+
 use abide_agents::{Place, Story};
 use abide_core::evidence::Summary;
+use abide_core::evidence::fold::Saved;
 
 use super::resume::{conversation_of, cwd_of};
 use super::{adapter_of, unanswered};
@@ -32,7 +35,12 @@ impl Left {
         let adapter = adapter_of(session)?;
         let told = || adapter.named_in(&session.evidence.beginning.launched.as_ref()?.body.argv);
         let conversation = conversation_of(session).or_else(told)?;
-        let mut reader = adapter.reader(&adapter.transcript(&place, &conversation)?, &conversation);
+        // A checkpoint names the file, wherever whoever asks would look for it.
+        let is_its = |saved: &&Saved| saved.latest.body.conversation.as_ref() == Some(&conversation);
+        let saved = session.evidence.work.saved.iter().find(is_its).map(|saved| &saved.latest.body.file);
+        let saved = saved.map(PathBuf::from).filter(|file| file.is_file());
+        let transcript = saved.or_else(|| adapter.transcript(&place, &conversation))?;
+        let mut reader = adapter.reader(&transcript, &conversation);
         reader.read_on().ok()?;
         Some(Self { agent: adapter.name(), story: reader.story().clone(), conversation })
     }

@@ -13,7 +13,7 @@ use abide_core::id::SessionId;
 use abide_core::verdict::program_of;
 
 use super::checkpoint::Ahead;
-use super::{Agent, Asked, Health, adapter_of, scribe, unanswered};
+use super::{Agent, Asked, Health, adapter_of, began_at, scribe, unanswered};
 use crate::truth::Session;
 use crate::{Sessions, names};
 
@@ -207,7 +207,7 @@ impl Sessions {
             from: None,
             had_terminal: true,
             survivors: Vec::new(),
-            writer: self.writer(adapter, &conversation),
+            writer: self.writer(adapter, place, &conversation),
             adapter,
             conversation,
             ahead: None,
@@ -220,16 +220,30 @@ impl Sessions {
     }
 
     /// Who is at a conversation, by what living agents and their files say.
-    fn writer(&self, adapter: &dyn Adapter, conversation: &str) -> Writer {
-        let is_at = |agent: &&Agent| {
-            agent.adapter.name() == adapter.name()
-                && agent.conversation.as_ref().is_some_and(|held| held.conversation == conversation)
-        };
+    fn writer(&self, adapter: &dyn Adapter, place: &Place, conversation: &str) -> Writer {
         let (agents, asked) = self.agents();
-        match agents.iter().find(is_at) {
-            Some(agent) => Writer::Process(agent.process.pid),
-            None => untold(&asked, adapter.name()).map_or(Writer::Nobody, Writer::Unknown),
+        let of_kind = || agents.iter().filter(|agent| agent.adapter.name() == adapter.name());
+        let is_at = |agent: &&Agent| {
+            agent.conversation.as_ref().is_some_and(|held| held.conversation == conversation)
+        };
+        if let Some(agent) = of_kind().find(is_at) {
+            return Writer::Process(agent.process.pid);
         }
+        if let Some(why) = untold(&asked, adapter.name()) {
+            return Writer::Unknown(why);
+        }
+        // Of several in one directory mostly nobody knows which is at what: any may be the one that wrote to it since it began.
+        let written = written_at(adapter, place, conversation);
+        let may_be_at = |agent: &&Agent| {
+            let here = agent.cwd.as_deref() == Some(&place.cwd);
+            agent.conversation.is_none() && here && written.is_some() && began_at(&agent.process) <= written
+        };
+        of_kind().find(may_be_at).map_or(Writer::Nobody, |agent| {
+            let pid = agent.process.pid;
+            Writer::Unknown(format!(
+                "process {pid} works in the same directory, at a conversation that is not known"
+            ))
+        })
     }
 
     /// The program of a session that goes on with this conversation, and whose agent may not be there to be seen yet.

@@ -23,7 +23,7 @@ use abide_sys::watch::Watch;
 use abide_sys::{clock, poll};
 
 use super::following::{self, Following};
-use super::{Agent, adapter_of, has_lived, in_session, is_kin, name_of, wall};
+use super::{Agent, adapter_of, began_at, has_lived, in_session, is_kin, name_of, wall};
 use crate::recording::snapshot::{self, Source as From};
 use crate::store::{Home, SessionDir, Writer};
 use crate::truth::{Relative, Session, Truth};
@@ -239,6 +239,9 @@ impl Scribe<'_> {
         }
         let known = known.or_else(|| self.following.as_mut()?.agent(self.truth));
         let mut agent = known?;
+        // What was said before it began tells nothing of one that is yet to show its input.
+        let began = began_at(&agent.process).unwrap_or(i64::MIN);
+        agent.signs.retain(|sign| sign.source != Source::Transcript || !following::is_before(sign.at, began));
         agent.signs.extend(following::session_signs(self.session(), self.dir, agent.adapter));
         let told = |sign: &Sign| sign.source == Source::Registry && sign.level.attention.is_some();
         if !agent.signs.iter().any(told) {
@@ -295,7 +298,7 @@ impl Scribe<'_> {
                 .filter(|shown| shown.source == From::Live)
         });
         self.at.shown = shown.flatten().and_then(|shown| {
-            let level = super::level(agent.adapter, &super::lines(&shown.screen))?;
+            let level = abide_agents::shown(agent.adapter, &super::lines(&shown.screen))?;
             let says = "what it shows".to_owned();
             let at = wall();
             Some(Sign { source: Source::Screen, level, at, until: Some(at + SHOWN_MS), says })

@@ -14,6 +14,7 @@ use abide_core::status::Column;
 use abide_core::verdict::program_of;
 use abide_core::wire::{LONGEST, ToClient};
 use abide_sys::poll::{self, Interest};
+use abide_sys::signal::{self, Signals};
 use abide_sys::{clock, tty};
 
 use super::{Client, attach};
@@ -40,6 +41,9 @@ pub struct Driver<'a> {
     ended: File,
     /// How long the line was that had been begun when it was looked last.
     line: u64,
+    /// Whether signals end its typing and not the process, and the one that did.
+    heeds: bool,
+    ended_by: Option<i32>,
 }
 
 /// What was typed.
@@ -79,10 +83,31 @@ impl<'a> Driver<'a> {
             true => attach::unresponsive(truth, session),
             false => failed(&e),
         })?;
-        let mut driver = Self { truth, home, session: session.clone(), client, ended, line: 0 };
+        let mut driver = Self {
+            truth,
+            home,
+            session: session.clone(),
+            client,
+            ended,
+            line: 0,
+            heeds: false,
+            ended_by: None,
+        };
         let welcome = |message: &ToClient| matches!(message, ToClient::Welcome { .. }).then_some(());
         driver.hear(&mut |_| Ok(()), &mut { welcome })?;
         Ok(driver)
+    }
+
+    /// From now on HUP, INT and TERM end what it types, and how much is in the terminal by then is told.
+    #[must_use]
+    pub fn heeding(self) -> Self {
+        Self { heeds: true, ..self }
+    }
+
+    /// The signal that ended what it typed.
+    #[must_use]
+    pub const fn ended_by(&self) -> Option<i32> {
+        self.ended_by
     }
 
     /// Asks the host for something, once more if it is replaced meanwhile, and hears its answer or its refusal.
@@ -196,6 +221,8 @@ impl<'a> Driver<'a> {
     fn send_all(&mut self, position: u64, bytes: &[u8], patience_ms: u64) -> Result<Typed, Failure> {
         let mut rest = bytes;
         let mut deadline = clock::now().boot.saturating_add(patience_ms);
+        let heeded: &[i32] = if self.heeds { &[signal::HUP, signal::INT, signal::TERM] } else { &[] };
+        let signals = Signals::heeded(heeded).map_err(|e| failed(&self.session, &e))?;
         while !rest.is_empty() || self.client.unconfirmed() > 0 {
             while !rest.is_empty() && self.client.unconfirmed() < ON_ITS_WAY {
                 let (now, later) = rest.split_at(rest.len().min(LONGEST / 2));
@@ -203,7 +230,8 @@ impl<'a> Driver<'a> {
                 rest = later;
             }
             let left = deadline.saturating_sub(clock::now().boot);
-            if left == 0 {
+            self.ended_by = signals.next().map(|caught| caught.number);
+            if left == 0 || self.ended_by.is_some() {
                 return match self.give_up(bytes, rest.len()) {
                     Some(told) => Err(told),
                     None => Ok(Typed { position, bytes: bytes.len() as u64 }),
@@ -212,6 +240,7 @@ impl<'a> Driver<'a> {
             let interests = [
                 Interest { fd: self.client.as_fd(), read: true, write: self.client.unsent() > 0 },
                 Interest::reading(self.ended.as_fd()),
+                Interest::reading(signals.as_fd()),
             ];
             let ready = poll::wait(&interests, Some(left));
             if ready[0].read {
@@ -398,12 +427,19 @@ impl<'a> Driver<'a> {
 
     fn unread(&self, how_much: &str) -> Failure {
         let id = self.session.id.as_str();
-        Failure::new(Code::TimedOut, format!("the program of session {id} takes no more: {how_much}"))
-            .hint(format!(
-                "`abide snapshot {id}` shows what it does; it may be stopped, or busy with something else"
-            ))
-            .about(id)
-            .in_status(self.session.verdict.status)
+        let shows = format!("`abide snapshot {id}` shows what it does");
+        let failure = match self.ended_by.map(signal::name) {
+            Some(signal) => {
+                let says = format!("{signal} ended the typing into session {id}: {how_much}");
+                Failure::new(Code::Interrupted, says).hint(shows)
+            }
+            None => {
+                let says = format!("the program of session {id} takes no more: {how_much}");
+                let hint = format!("{shows}; it may be stopped, or busy with something else");
+                Failure::new(Code::TimedOut, says).hint(hint)
+            }
+        };
+        failure.about(id).in_status(self.session.verdict.status)
     }
 }
 

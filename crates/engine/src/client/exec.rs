@@ -2,6 +2,7 @@
 //! The shell must wait at its prompt; what makes it run the line is tagged in the recording, and nobody sees it.
 
 mod listening;
+mod over;
 mod prompt;
 mod refusal;
 
@@ -9,10 +10,9 @@ use std::io;
 use std::os::fd::AsFd;
 
 use abide_core::failure::{Code, Failure};
-use abide_core::keys::half::is_alike;
 use abide_core::keys::press::{self, Press};
 use abide_core::keys::shell::{self, Case, Keys};
-use abide_core::recording::veil::{Phase, Stage, Tag};
+use abide_core::recording::veil::{Phase, Tag};
 use abide_core::screen::Screen;
 use abide_core::verdict::program_of;
 use abide_core::wire::{LONGEST, ToClient};
@@ -20,7 +20,8 @@ use abide_sys::poll::{self, Interest};
 use abide_sys::watch::Watch;
 use abide_sys::{clock, tty};
 
-use self::listening::{Listening, without_prompt, without_returns};
+use self::listening::{Listening, without_returns};
+use self::over::Before;
 use self::prompt::{AtPrompt, SHELL_MS};
 use super::drive::Driver;
 use crate::recording::Reader;
@@ -40,6 +41,8 @@ const AGAIN_MS: u64 = 5;
 const SIGN_MS: u64 = 400;
 /// How often the recording is read although nobody said that there is more.
 const RESCAN_MS: u64 = 250;
+/// How often a shell is looked at beside which others never fall quiet.
+const LOOK_MS: u64 = 1_000;
 const CTRL_C: u8 = 0x03;
 
 /// How a line ended.
@@ -82,7 +85,11 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn tag(&self, phase: Phase) -> Vec<u8> {
-        Tag { phase, nonce: self.nonce.to_owned(), line: self.line.to_owned() }.to_bytes()
+        let typed = match phase {
+            Phase::Begin => shell::echoed(self.at.shell, self.path, self.nonce),
+            Phase::More | Phase::Cancel => String::new(),
+        };
+        Tag { phase, nonce: self.nonce.to_owned(), line: self.line.to_owned(), typed }.to_bytes()
     }
 }
 
@@ -140,7 +147,7 @@ impl Driver<'_> {
             return Err(self.outdated());
         }
         // The tag must fit into one message, whatever is escaped in it.
-        let tag = Tag { phase: Phase::Begin, nonce: String::new(), line: line.to_owned() };
+        let tag = Tag { line: line.to_owned(), ..Tag::begin() };
         if tag.to_bytes().len() > LONGEST / 2 {
             let message = "the line is too long for one";
             return Err(self.refusal(Code::LineTooLong, message, "put it into a file, and run that"));
@@ -198,13 +205,16 @@ impl Driver<'_> {
         // From here on the host says what there is to know.
         listening.hints = None;
         if !self.begins(&mut listening, run)? {
-            self.cancel(run);
-            return Err(self.no_shell("what reads its terminal did not run the line").into());
+            let left = self.cancel(run);
+            let why = format!(
+                "what reads its terminal did not run the line: it was given what would run it, and {left}"
+            );
+            return Err(self.no_shell(&why).into());
         }
         let prompt = screen.live().before_cursor();
-        let ended =
-            self.listen(&mut listening, (run.deadline, Some((run.at, &prompt))), |it| it.code.is_some());
-        let done = self.executed(&listening, position, ended);
+        let before = Before { run, prompt: &prompt };
+        let ended = self.listen(&mut listening, (run.deadline, Some(before)), |it| it.code.is_some());
+        let done = self.executed(&listening, (run, position), ended);
         if done.is_ok() && !listening.typed {
             self.learn_footing(run.at);
         }
@@ -250,12 +260,17 @@ impl Driver<'_> {
         Ok(begun)
     }
 
-    /// Shows what was kept back, and has a shell that waits for more forget what was typed.
-    fn cancel(&mut self, run: &Run<'_>) {
+    /// Shows what was kept back, and has a shell that waits for more forget what was typed. Says what is left of that.
+    fn cancel(&mut self, run: &Run<'_>) -> &'static str {
         let waits = self.await_shell().is_ok();
         let bytes = if waits { vec![CTRL_C] } else { Vec::new() };
-        // Who does not take it in time may take it later.
-        let _ = self.type_tagged(0, run.tag(Phase::Cancel), bytes);
+        let typed = self.type_tagged(0, run.tag(Phase::Cancel), bytes);
+        match (waits, typed) {
+            (true, Ok(())) => "then Ctrl-C, which may have ended what it did",
+            // Who does not take it in time may take it later.
+            (true, Err(_)) => "Ctrl-C may follow",
+            (false, _) => "that may still stand there",
+        }
     }
 
     /// Not all of what runs the line was typed for certain: it may be typed yet, and is to run nothing then, nor may anything
@@ -266,7 +281,7 @@ impl Driver<'_> {
             // Nothing was, and nothing will be.
             Untyped::Refused(failure) if phase == Phase::Begin => failure,
             Untyped::Refused(failure) | Untyped::Gone(failure) => {
-                self.cancel(run);
+                let _ = self.cancel(run);
                 failure
             }
             Untyped::Unanswered => {
@@ -321,10 +336,10 @@ impl Driver<'_> {
     fn listen(
         &mut self,
         listening: &mut Listening,
-        (deadline, before): (Option<u64>, Option<(&AtPrompt, &str)>),
+        (deadline, before): (Option<u64>, Option<Before<'_>>),
         enough: impl Fn(&Listening) -> bool,
     ) -> Result<bool, Unfinished> {
-        let mut quiet = 0;
+        let (mut quiet, mut looked) = (0, clock::now().boot);
         loop {
             let over = poll::readable(&[self.ended().as_fd()], Some(0))[0];
             let offset = listening.reader.offset();
@@ -337,16 +352,21 @@ impl Driver<'_> {
                 return Err(Unfinished { failure, begun: listening.begun, output: self.written(listening) });
             }
             quiet = if listening.reader.offset() == offset { quiet + 1 } else { 0 };
-            let left = deadline.map(|at| at.saturating_sub(clock::now().boot));
-            let look = before.filter(|_| listening.begun && (quiet > 1 || left == Some(0)));
-            let why = match look {
-                Some(before) => self.why_broken_off(listening.broken, before)?,
+            let now = clock::now().boot;
+            let left = deadline.map(|at| at.saturating_sub(now));
+            // Others may never be quiet.
+            let due = quiet > 1 || left == Some(0) || now >= looked.saturating_add(LOOK_MS);
+            let why = match before.filter(|_| listening.begun && due) {
+                Some(before) => {
+                    looked = now;
+                    self.why_over(listening, before)?
+                }
                 None => None,
             };
             if let Some(why) = why {
                 // Its end may have been told meanwhile.
                 listening.read().map_err(|e| self.failed(&e))?;
-                return if enough(listening) { Ok(true) } else { Err(self.broken_off(listening, why)) };
+                return if enough(listening) { Ok(true) } else { Err(self.is_over(listening, why)) };
             }
             if left == Some(0) {
                 return Ok(false);
@@ -363,47 +383,10 @@ impl Driver<'_> {
         }
     }
 
-    /// Why the line is over although nobody said so: its shell is gone, or waits at a prompt like the one before.
-    fn why_broken_off(
-        &mut self,
-        by_key: bool,
-        (at, prompt): (&AtPrompt, &str),
-    ) -> Result<Option<&'static str>, Failure> {
-        if let Some(who) = at.who.filter(|who| self.truth().is_alive(who).is_dead()) {
-            // The end of the session itself is on record soon, and says more.
-            let is_program = program_of(&self.session().evidence).is_some_and(|one| one.pid == who.pid);
-            return Ok((!is_program).then_some("its shell has ended, and did not say how the line did"));
-        }
-        let Some(found) = self.at_prompt(at.pid) else { return Ok(None) };
-        if found.is_another_than(at) {
-            return Ok(Some(
-                "another shell has taken the place of the one that ran the line, and says no code",
-            ));
-        }
-        if by_key {
-            return Ok(Some("the line was broken off by Ctrl-C"));
-        }
-        let (screen, _) = self.look()?;
-        let alike = is_alike(&screen.live().before_cursor(), prompt);
-        Ok(alike.then_some(
-            "its shell is at a prompt again and did not say how the line ended: a command of it was broken off as by \
-            Ctrl-C, or another shell is in its place",
-        ))
-    }
-
-    fn broken_off(&self, listening: &Listening, why: &str) -> Unfinished {
-        if self.cut().is_some() {
-            return Unfinished { failure: self.not_recorded(), begun: true, output: self.written(listening) };
-        }
-        let way_out = format!("`abide snapshot {}` shows what is there", self.session().id);
-        let failure = self.refusal(Code::Interrupted, why, &way_out);
-        Unfinished { failure, begun: true, output: without_prompt(self.written(listening)) }
-    }
-
     fn executed(
         &self,
         listening: &Listening,
-        position: u64,
+        (run, position): (&Run<'_>, u64),
         ended: Result<bool, Unfinished>,
     ) -> Result<Executed, Unfinished> {
         let output = self.written(listening);
@@ -417,15 +400,7 @@ impl Driver<'_> {
                 Err(Unfinished { failure: self.not_all_recorded(code), begun: true, output })
             }
             Some(code) => Ok(Executed { code, output, position }),
-            None => {
-                let id = &self.session().id;
-                let failure = self.refusal(
-                    Code::TimedOut,
-                    "the line has not ended yet, and goes on",
-                    &format!("`abide snapshot {id}` shows what it does, `abide keys {id} Ctrl-C` ends it"),
-                );
-                Err(Unfinished { failure, begun: true, output })
-            }
+            None => Err(Unfinished { failure: self.out_of_time(run), begun: true, output }),
         }
     }
 
@@ -433,10 +408,7 @@ impl Driver<'_> {
     fn written(&self, listening: &Listening) -> Vec<u8> {
         let program = program_of(&self.session().evidence);
         let terminal = program.and_then(|program| self.truth().terminal(program.pid));
-        let mut output = listening.output.clone();
-        if listening.veil.stage() == Stage::Running {
-            output.extend_from_slice(listening.veil.held());
-        }
+        let output = listening.written();
         if terminal.is_none_or(tty::returns_carriage) { without_returns(&output) } else { output }
     }
 }

@@ -48,6 +48,9 @@ pub(crate) fn mark(truth: &Truth, home: &Home, session: &Session, name: &str) ->
         }
         heard = match client.hear() {
             Ok(said) => {
+                if let Some(refusal) = said.iter().find_map(ToClient::refusal) {
+                    return Err(refusal.clone().about(id.as_str()).in_status(status));
+                }
                 said.iter().any(|word| matches!(word, ToClient::Marked { name: set, .. } if set == name))
             }
             // It died just now, perhaps before it passed the mark on.

@@ -250,7 +250,7 @@ impl Driver<'_> {
     fn look_at_input(&mut self, session: &Session) -> Result<Input, Failure> {
         let (screen, position) = self.look()?;
         let (agent, lines) = (agents::in_session(self.truth(), session), agents::lines(&screen));
-        let level = agent.as_ref().and_then(|(adapter, _)| agents::level(*adapter, &lines));
+        let level = agent.as_ref().and_then(|(adapter, _)| abide_agents::shown(*adapter, &lines));
         if !level.is_some_and(|level| level.asks()) {
             let ready = agent.as_ref().is_some_and(|(adapter, _)| adapter.takes_input(&lines));
             let is_there = ready && screen.input_modes().bracketed_paste;

@@ -34,7 +34,8 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     let mut bytes = Vec::new();
     File::from(given.must(handover::PARCEL)?).read_to_end(&mut bytes)?;
     let mut handover: Handover = body_from_line(&bytes)?;
-    let dir = SessionDir::from_trusted(PrivateDir::from_trusted(given.must(handover::DIR)?));
+    let mut dir = SessionDir::from_trusted(PrivateDir::from_trusted(given.must(handover::DIR)?));
+    dir.keep_evidence(given.take(handover::FACTS));
     let signals = Signals::of(&SIGNALS)?;
     reap::become_subreaper()?;
     let truth = Truth::new();

@@ -86,7 +86,7 @@ pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
 fn launch(
     parcel: File,
     home: &Home,
-    dir: SessionDir,
+    mut dir: SessionDir,
     input: OwnedFd,
 ) -> io::Result<(Keeper, (Gated, Called))> {
     let Parcel { mut launched, image } = unpack(parcel)?;
@@ -94,6 +94,7 @@ fn launch(
     let signals = Signals::of(&super::SIGNALS)?;
     reap::become_subreaper()?;
     let truth = Truth::new();
+    dir.keep_evidence(None);
     let mut evidence = take_lock(&truth, &dir)?;
     evidence.add(clock::now(), guarded(&truth, evidence.file())?)?;
     let mut recorder = Recorder::new(dir.create_recording()?, Spill::new()?, launched.terms.cut_at());

@@ -7,7 +7,7 @@ use abide_sys::clock;
 use super::Keeper;
 use crate::declared;
 use crate::place::tree;
-use crate::store::{SessionDir, Writer};
+use crate::store::{SessionDir, Writer, read_evidence};
 
 impl Keeper {
     /// True once the outcome is on record somewhere.
@@ -23,13 +23,15 @@ impl Keeper {
 /// Records an end that was observed, with the word that the program left or had declared. The slot first: it has room when
 /// nothing else has. True once it is on record somewhere.
 pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
-    let (declared, unclear) = match declared::left_by_program(dir) {
+    let so_far = read_evidence(pen.file());
+    let (left, unclear) = match declared::left_by_program(dir) {
         Some(Ok(word)) => (Some(word), None),
         Some(Err(note)) => (None, Some(note)),
         None => (None, None),
     };
+    let declared = left.or_else(|| declared::cut_off(&so_far, dir));
     let brief = declared.as_ref().map(declared::brief);
-    let ended = Ended { word: declared::at_the_end(dir, pen, brief.as_ref()), ..ended };
+    let ended = Ended { word: declared::at_the_end(&so_far, dir, brief.as_ref()), ..ended };
     let at = clock::now();
     let in_slot = fill_slot(dir, pen, at, brief.clone(), &ended);
     let mut log = |body| pen.add(at, body).is_ok();

@@ -57,6 +57,8 @@ pub(crate) type Named<'a> = (&'a str, BorrowedFd<'a>);
 pub(crate) const PARCEL: &str = "parcel";
 /// The evidence with the lock of the guard that became this one.
 pub(crate) const EVIDENCE: &str = "evidence";
+/// The evidence once more, with no lock of anybody's: it goes on also where its name is gone.
+pub(crate) const FACTS: &str = "facts";
 /// The line to the host that lives, and that host itself; for a host, the one whose place it takes.
 pub(crate) const LINE: &str = "line";
 pub(crate) const HOST: &str = "host";

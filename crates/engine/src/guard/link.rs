@@ -17,9 +17,10 @@ use abide_sys::{clock, signal, sock};
 
 use super::handover::{self, Given, Handover, Named};
 use super::keyboard::Keyboard;
-use super::piece::{PASTE, Piece};
+use super::piece::{PASTE, Pause, Piece};
 use super::program::Program;
 use super::recorder::Recorder;
+use super::served::Served;
 use crate::host;
 use crate::spill::Spill;
 use crate::store::SessionDir;
@@ -34,6 +35,7 @@ pub(super) struct Link {
     generation: u32,
     /// No more than a host says before something of it is confirmed.
     pending: VecDeque<Piece>,
+    pause: Pause,
     /// The last number that was taken of each client.
     taken: Vec<(u64, u64)>,
     /// Clients of a guard that died: what came after this number was taken, and may not have been written.
@@ -44,13 +46,6 @@ pub(super) struct Link {
     keyboard: Keyboard,
     /// Every host that we started and have not reaped, alive or not.
     hosts: Vec<u32>,
-}
-
-/// A host, known by the line to it: when that breaks, it is gone.
-struct Served {
-    line: OwnedFd,
-    /// The process itself, if we started it.
-    process: Option<OwnedFd>,
 }
 
 /// What the host asked for that the keeper must do.
@@ -81,6 +76,7 @@ impl Link {
             respawn: Respawn::default(),
             generation: 0,
             pending: VecDeque::new(),
+            pause: Pause::default(),
             taken: Vec::new(),
             owed: Vec::new(),
             begun: ((0, 0), 0),
@@ -99,6 +95,7 @@ impl Link {
             whose: *whose,
             bytes: bytes.clone(),
             written: (*written).min(bytes.len()),
+            interrupts: false,
         });
         let process = given.take(handover::HOST);
         Ok(Self {
@@ -108,6 +105,7 @@ impl Link {
             next: None,
             respawn: Respawn::default(),
             generation: handover.generation,
+            pause: Pause::default(),
             pending: if died { Piece::last_words(spill).into_iter().collect() } else { pending.collect() },
             taken: handover.taken.clone(),
             owed: if died { owed.collect() } else { handover.owed.clone() },
@@ -146,6 +144,7 @@ impl Link {
             (handover::BELL, self.bell.as_fd()),
             (handover::DIR, dir.dir().as_fd()),
         ];
+        named.extend(dir.kept_evidence().map(|facts| (handover::FACTS, facts)));
         named.extend_from_slice(held);
         let image = Image {
             paths: vec![c"/proc/self/exe".to_owned()],
@@ -181,9 +180,14 @@ impl Link {
         }
     }
 
-    /// When to come back for the next host.
-    pub(super) fn wake_at(&self) -> Option<u64> {
-        self.host.is_none().then(|| self.respawn.due_at())
+    /// When to come back: for the next host, if one is to be started, and for what is not to be typed yet.
+    pub(super) fn wake_at(&self, hosts: bool) -> Option<u64> {
+        let host = (hosts && self.host.is_none()).then(|| self.respawn.due_at());
+        host.into_iter().chain(self.paused_until()).min()
+    }
+
+    fn paused_until(&self) -> Option<u64> {
+        self.pending.front().and_then(|piece| self.pause.lasts_until(piece, clock::now().boot))
     }
 
     /// Starts the next host beside the one that lives: it asks that one to go once it can take its place itself, so
@@ -271,7 +275,7 @@ impl Link {
     }
 
     pub(super) fn has_pending(&self) -> bool {
-        !self.pending.is_empty()
+        !self.pending.is_empty() && self.paused_until().is_none()
     }
 
     /// What the host asks for next, if anything.
@@ -371,16 +375,14 @@ impl Link {
         true
     }
 
-    /// Has this written to the terminal; what a guard that died had written of it is not written again.
+    /// Has this written to the terminal.
     pub(super) fn queue(&mut self, whose: (u64, u64), bytes: Vec<u8>) {
-        let (begun, written) = self.begun;
-        let all = begun.0 == whose.0 && begun.1 > whose.1;
-        let written = match begun == whose {
-            true => written.min(bytes.len()),
-            false if all => bytes.len(),
-            false => 0,
-        };
-        self.pending.push_back(Piece { whose, bytes, written });
+        self.pending.push_back(Piece::new(whose, bytes, self.begun));
+    }
+
+    /// Likewise what runs a line in a shell, or has it forget one.
+    pub(super) fn queue_line(&mut self, whose: (u64, u64), bytes: Vec<u8>) {
+        self.pending.push_back(Piece::of_line(whose, bytes, self.begun));
     }
 
     /// All of a client up to this number is in the terminal.
@@ -391,7 +393,7 @@ impl Link {
         }
     }
 
-    fn tell(&self, word: ToHost) {
+    pub(super) fn tell(&self, word: ToHost) {
         if let Some(host) = &self.host {
             host.tell(word);
         }
@@ -399,7 +401,9 @@ impl Link {
 
     /// Writes what the terminal takes now.
     pub(super) fn write(&mut self, mut terminal: &File, spill: &Spill) {
-        while let Some(piece) = self.pending.front_mut() {
+        while self.paused_until().is_none()
+            && let Some(piece) = self.pending.front_mut()
+        {
             if piece.written < piece.bytes.len() {
                 // Said before it is done: should we be killed over it, nothing is typed twice.
                 spill.typed(piece.whose, piece.bytes.len());
@@ -421,7 +425,10 @@ impl Link {
                     Ok(_) | Err(_) => continue,
                 }
             }
-            let whose = self.pending.pop_front().map(|piece| piece.whose);
+            let whose = self.pending.pop_front().map(|piece| {
+                self.pause.follow(&piece, clock::now().boot);
+                piece.whose
+            });
             self.tell(match whose {
                 Some((ANSWERS, position)) => ToHost::Answered { position },
                 Some((FINISHING, what)) => {
@@ -437,12 +444,5 @@ impl Link {
                 None => return,
             });
         }
-    }
-}
-
-impl Served {
-    /// A word that a hung host does not take is missed; it asks again when it comes back.
-    fn tell(&self, word: ToHost) {
-        let _ = sock::put(&self.line, &word.to_packet());
     }
 }

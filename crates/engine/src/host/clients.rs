@@ -32,6 +32,8 @@ pub(super) struct Clients {
     late: Vec<u64>,
     /// Whose `exec` is typed and has not begun to run, and until when at most others wait for that.
     awaited: Option<(usize, u64)>,
+    /// What takes a line back of which not all is typed.
+    pub(super) taking_back: Option<Tagged>,
     /// The size of the program's terminal, as far as it was told.
     size: Option<Size>,
 }
@@ -62,6 +64,7 @@ impl Clients {
             holder: holder.map(|client| Hold { client, until: 0, absent: true }),
             late: Vec::new(),
             awaited: None,
+            taking_back: None,
             size: None,
         }
     }
@@ -137,6 +140,8 @@ impl Clients {
         if !congested {
             self.pass_on(&mut wishes, now);
         }
+        let gone = self.all.iter().filter(|client| client.gone);
+        wishes.extend(gone.map(|client| Wish::Gone { client: client.id }));
         self.all.retain(|client| !client.gone);
         self.driver = self.driver.filter(|driver| self.all.iter().any(|client| client.number == *driver));
         if self.driver != before {
@@ -167,6 +172,8 @@ impl Clients {
         }
         // What others typed before they left is passed on.
         self.all.retain(|client| !(client.gone && client.takes_along));
+        let gone = self.all.iter().filter(|client| client.gone && client.typing.is_empty());
+        wishes.extend(gone.map(|client| Wish::Gone { client: client.id }));
     }
 
     /// Passes on what was typed, each client's in its order, and nobody's in between what another holds together.
@@ -286,6 +293,17 @@ impl Clients {
                 client.marks.remove(at);
                 client.send(&ToClient::Marked { position, name: name.to_owned() });
             }
+        }
+    }
+
+    /// There is no room for marks: whoever waits for one learns it.
+    pub(super) fn unmarked(&mut self) {
+        for client in self.all.iter_mut().filter(|client| !client.marks.is_empty()) {
+            client.marks.clear();
+            let refusal = Failure::new(Code::Io, "the recording cannot be written, so it has no such mark");
+            client.send(&ToClient::Refused(
+                refusal.hint("make room where the sessions are kept, then mark again"),
+            ));
         }
     }
 

@@ -1,7 +1,7 @@
 //! One connection of a client: what it says is taken in, what is said to it waits for it, and neither without bound.
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure};
@@ -9,6 +9,7 @@ use abide_core::keys;
 use abide_core::wire::{
     ANSWERS, Attendance, FINISHING, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION,
 };
+use abide_sys::poll::{self, Interest};
 use abide_sys::sock;
 
 use super::outbox::Outbox;
@@ -174,6 +175,8 @@ impl Client {
                     turn.wishes.push(Wish::Resize(size));
                 }
             }
+            // Who did not wait for it was told that there is none, and marks another instant.
+            ToHostFromClient::Mark(_) if self.has_hung_up() => {}
             ToHostFromClient::Mark(text) => {
                 self.marks.push(text.clone());
                 turn.wishes.push(Wish::Mark(text));
@@ -189,6 +192,10 @@ impl Client {
                 }
             }
         }
+    }
+
+    fn has_hung_up(&self) -> bool {
+        poll::wait(&[Interest::news(self.socket.as_fd())], Some(0))[0].read
     }
 
     pub(super) fn defer(&mut self, typing: Typing) {

@@ -10,10 +10,13 @@ use abide_sys::clock;
 use super::Host;
 use super::prompt::NotNow;
 
+const ENTER: u8 = b'\r';
+const CTRL_C: u8 = 0x03;
+
 impl Host {
     /// Has a line run in the shell, one at a time.
     pub(super) fn exec(&mut self, client: usize, seen: u64, tagged: Tagged) {
-        self.catch_up();
+        let behind = self.catch_up();
         let Ok(tag) = body_from_line::<Tag>(&tagged.tag) else {
             self.clients.refuse(client, Failure::new(Code::Usage, "that is no tag"));
             return;
@@ -23,14 +26,18 @@ impl Host {
             self.line.forget(tagged.client);
         }
         // What was typed and is not confirmed may not be in the terminal yet.
-        let waits = tag.phase == Phase::Begin && self.line.owes_any();
-        let admitted =
-            if waits { Err(NotNow::Typed) } else { self.follow.admits(&tag, seen, clock::now().boot) };
+        let waits = self.line.owes_any();
+        let admitted = match tag.phase {
+            Phase::Begin if behind > 0 => Err(NotNow::Behind),
+            Phase::Begin if waits => Err(NotNow::Typed),
+            Phase::Begin | Phase::More | Phase::Cancel => self.follow.admits(&tag, seen, clock::now().boot),
+        };
         match admitted {
             Ok(()) => {
                 if let Some(below) = self.follow.running().filter(|below| *below != tag.nonce) {
                     self.dir.silence_exec(below);
                 }
+                self.clients.taking_back = taking_back(tag, &tagged);
                 self.line.tell(&ToGuard::Exec(tagged));
             }
             Err(why) => {
@@ -39,6 +46,24 @@ impl Host {
             }
         }
     }
+
+    /// A client is gone: what it had begun to type for a line and did not end stays in nobody's way, and hides nothing.
+    pub(super) fn take_back(&mut self, client: u64) {
+        if let Some(cancel) = self.clients.taking_back.take_if(|cancel| cancel.client == client) {
+            self.line.tell(&ToGuard::Exec(cancel));
+        }
+    }
+}
+
+/// What takes back what was typed so far, unless it is all that there is to type.
+fn taking_back(tag: Tag, tagged: &Tagged) -> Option<Tagged> {
+    let unfinished = tag.phase != Phase::Cancel && tagged.bytes.last() != Some(&ENTER);
+    unfinished.then(|| Tagged {
+        client: tagged.client,
+        seq: tagged.seq.saturating_add(1),
+        tag: Tag { phase: Phase::Cancel, typed: String::new(), ..tag }.to_bytes(),
+        bytes: vec![CTRL_C],
+    })
 }
 
 fn refusal(why: &NotNow, id: &str) -> Failure {
@@ -48,12 +73,21 @@ fn refusal(why: &NotNow, id: &str) -> Failure {
         NotNow::Other => {
             Failure::new(Code::Busy, "another exec is in the middle").hint("try again when it is over")
         }
+        NotNow::Behind => Failure::new(Code::Busy, "what runs there writes faster than its screen is drawn")
+            .hint(format!("try again when it is done; {keys} ends it")),
         NotNow::Typed => {
             Failure::new(Code::Busy, "somebody is just typing there").hint("try again when that is done")
         }
         NotNow::HalfTyped => no_shell("a line stands there half typed, or keys were pressed in one")
             .hint(format!("{keys} gives an empty one; nothing was typed")),
-        NotNow::NoPrompt => no_shell("it waits for more of a command, or for an answer")
-            .hint(format!("{keys} breaks that off; nothing was typed")),
+        NotNow::NoPrompt(shown) => no_shell(&format!(
+            "`{shown}` stands before the cursor, as where it waits for more of a command, or for an answer"
+        ))
+        .hint(format!("{keys} breaks that off; nothing was typed")),
+        NotNow::NothingThere => no_shell(
+            "nothing stands before the cursor, so nobody can tell its prompt from where it waits for more of a \
+            command, or for an answer",
+        )
+        .hint(format!("{keys} breaks off what it waits for, and has it show its prompt; nothing was typed")),
     }
 }

@@ -24,8 +24,9 @@ use crate::recording::{Found, Reader, shed};
 use crate::spill::Spill;
 use crate::store::{SessionDir, Writer};
 
-/// How many pieces are taken in before anyone else is heard.
+/// How many pieces are taken in before anyone else is heard, and for how long.
 const PIECES_A_TURN: u32 = 4;
+const TURN_MS: u64 = 20;
 
 pub(super) struct Follow {
     reader: Reader,
@@ -192,6 +193,20 @@ impl Follow {
         self.mind.replayed.has_terminal.then(|| self.screen().size())
     }
 
+    /// How much of the recording there is, and how much of it was taken in.
+    pub(super) fn length(&self) -> u64 {
+        self.sync.metadata().map_or(0, |meta| meta.len())
+    }
+
+    pub(super) const fn offset(&self) -> u64 {
+        self.reader.offset()
+    }
+
+    /// When the screen stood as it stands, in microseconds of boot time.
+    pub(super) const fn time(&self) -> u64 {
+        self.mind.replayed.time
+    }
+
     /// Whether there is more on record than was taken in.
     pub(super) const fn lags(&self) -> bool {
         self.lags
@@ -205,10 +220,9 @@ impl Follow {
         self.mind.answered = self.mind.answered.max(position);
     }
 
-    /// Waits until what was shown is on the disk.
-    pub(super) fn flush(&self) {
-        // A disk that fails is noticed by the guard's next write.
-        let _ = self.sync.sync_data();
+    /// The recording, to be flushed.
+    pub(super) const fn recording(&self) -> &File {
+        &self.sync
     }
 
     /// Whether others find the recording where it should be.
@@ -274,6 +288,7 @@ impl Follow {
         };
         let mut any = false;
         self.lags = true;
+        let until = clock::now().boot.saturating_add(TURN_MS);
         for _ in 0..PIECES_A_TURN {
             if !self.reader.advance(&mut take).unwrap_or(false) {
                 self.lags = false;
@@ -282,7 +297,7 @@ impl Follow {
             }
             any = true;
             // Those of a flood are as close as all others.
-            if self.keyframer.is_due(keyframes::EVERY, &self.reader) {
+            if self.keyframer.is_due(keyframes::EVERY, &self.reader) || clock::now().boot >= until {
                 break;
             }
         }
@@ -318,7 +333,7 @@ impl Mind {
         match entry.kind {
             Kind::Output | Kind::Errors => {
                 self.recorded = entry.position + entry.payload.len() as u64;
-                self.prompt.shown(entry.payload);
+                self.prompt.shown(entry, &self.replayed.screen);
                 news(News::Shown(self.passage.pass(self.replayed.shown(entry))));
             }
             Kind::Input | Kind::Hidden | Kind::Exec => {

@@ -214,7 +214,7 @@ impl Line {
                     self.answered = self.answered.max(position);
                     self.confirmed(ANSWERS, position);
                 }
-                Some(ToHost::Withdrawn { .. } | ToHost::Ended) | None => {}
+                Some(ToHost::Withdrawn { .. } | ToHost::Unmarked | ToHost::Ended) | None => {}
             }
             if word.is_some() {
                 return word;

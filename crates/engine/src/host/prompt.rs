@@ -1,6 +1,7 @@
 //! The prompt that a shell may show, as far as what was typed and what is shown tell: whether a line may be run there, and how
 //! long the line is that was begun.
 
+use abide_core::keys::drawn::Drawn;
 use abide_core::keys::half::{HalfTyped, LineSoFar, is_no_prompt, takes_commands};
 use abide_core::recording::{Entry, Kind, typed};
 use abide_core::screen::Screen;
@@ -12,6 +13,7 @@ const READ_MS: u64 = 300;
 #[derive(Default)]
 pub(super) struct Prompt {
     half: HalfTyped,
+    drawn: Drawn,
     line: LineSoFar,
     /// Where and when somebody typed last, in ms of boot time; none if nobody did since an `exec`, or since the start.
     typed: Option<(u64, u64)>,
@@ -23,18 +25,22 @@ pub(super) struct Prompt {
 pub(super) enum NotNow {
     /// Another `exec` is in the middle.
     Other,
+    /// Not all that was shown could be taken in.
+    Behind,
     /// Somebody has just typed, and what that does is not known yet.
     Typed,
     /// A line stands there half typed.
     HalfTyped,
-    /// What is shown there is where a shell waits for more of a command, or asks for something.
-    NoPrompt,
+    /// What is shown there is what a shell shows where it waits for more of a command, or asks for something.
+    NoPrompt(String),
+    /// Nothing is shown there, and nobody can tell whether a prompt was.
+    NothingThere,
 }
 
 impl Prompt {
     /// Where nobody knows what was typed before this position.
     pub(super) fn behind(position: u64) -> Self {
-        Self { typed: Some((position, 0)), ..Self::default() }
+        Self { typed: Some((position, 0)), drawn: Drawn::unknown(), ..Self::default() }
     }
 
     /// How long the line is that was begun, for a program that reads whole ones.
@@ -54,22 +60,30 @@ impl Prompt {
         if self.typed.is_some_and(|(at, when)| at >= seen && now < when.saturating_add(READ_MS)) {
             return Err(NotNow::Typed);
         }
-        if self.half.stands(&before_cursor) || takes_commands(&before_cursor) {
+        let half = self.half.stands(&before_cursor);
+        // Where nothing stands, others may have written behind the prompt.
+        let prompt = match self.drawn.text() {
+            Some(drawn) if before_cursor.trim().is_empty() => drawn.to_owned(),
+            Some(_) | None => before_cursor,
+        };
+        if half || takes_commands(&prompt) {
             return Err(NotNow::HalfTyped);
         }
-        let is_known = self.known.as_deref() == Some(&before_cursor);
+        let is_known = self.known.as_deref() == Some(&prompt);
         let doubtful = self.typed.is_some() || runs;
-        if doubtful && !is_known && is_no_prompt(&before_cursor) {
-            return Err(NotNow::NoPrompt);
+        if doubtful && !is_known && is_no_prompt(&prompt) {
+            let nothing = prompt.trim().is_empty();
+            return Err(if nothing { NotNow::NothingThere } else { NotNow::NoPrompt(prompt) });
         }
-        self.known = Some(before_cursor);
+        self.known = Some(prompt);
         Ok(())
     }
 
-    /// Takes what the program showed.
-    pub(super) fn shown(&mut self, output: &[u8]) {
-        self.half.shown(output);
-        self.line.shown(output);
+    /// Takes what the program showed, behind which this is the screen.
+    pub(super) fn shown(&mut self, entry: &Entry<'_>, screen: &Screen) {
+        self.half.shown(entry.payload);
+        self.drawn.shown(entry.payload, entry.time, || screen.live().before_cursor());
+        self.line.shown(entry.payload);
     }
 
     /// Takes what was typed at this screen.
@@ -77,6 +91,7 @@ impl Prompt {
         if entry.kind != Kind::Input {
             // Both end in Enter, as a rule.
             self.line = LineSoFar::default();
+            self.drawn = Drawn::default();
         }
         if entry.kind == Kind::Exec {
             self.half.clear();
@@ -90,6 +105,7 @@ impl Prompt {
                 self.known = Some(screen.live().before_cursor());
             }
             self.half.take(typed(entry.payload));
+            self.drawn.take(typed(entry.payload));
         }
         self.typed = Some((entry.position, entry.time / 1_000));
     }

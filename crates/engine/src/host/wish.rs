@@ -26,6 +26,10 @@ pub(super) enum Wish {
         client: u64,
         held: bool,
     },
+    /// It is gone, and all that it typed was passed on.
+    Gone {
+        client: u64,
+    },
     /// This client alone types from now on; with 0, none does.
     Hold {
         client: u64,
@@ -63,6 +67,7 @@ impl Host {
             // Whoever leaves before all of it is in the terminal was ended in the middle.
             Wish::Left { client, held } if held || self.line.owes(client) => self.line.withdraw(client),
             Wish::Left { .. } => {}
+            Wish::Gone { client } => self.take_back(client),
             Wish::Hold { client } => self.line.tell(&ToGuard::Hold { client }),
             Wish::Exec { client, seen, tagged } => self.exec(client, seen, tagged),
             Wish::Paint { client, history } => {
@@ -71,12 +76,12 @@ impl Host {
                 self.clients.paint(client, self.follow.size(), paint);
             }
             Wish::Snapshot { client, history } => {
-                self.catch_up();
+                let behind = (self.catch_up(), self.follow.time());
                 let screen = self.follow.screen();
                 let frozen = if history { screen.freeze() } else { screen.freeze_shown() };
                 let position = self.follow.position();
                 let (entries, line) = (self.follow.entries(), self.follow.line());
-                self.clients.say(client, &ToClient::Reached { entries, line });
+                self.clients.say(client, &ToClient::Reached { entries, line, behind });
                 self.clients.say(client, &ToClient::Snapshot { position, frozen });
             }
             Wish::Unrecorded { client, behind } => {

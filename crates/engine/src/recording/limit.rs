@@ -1,6 +1,7 @@
 //! Where in a recording an instant is: the recording's own time and numbers for what people and programs name.
 
 use std::io;
+use std::ops::Range;
 
 use abide_core::evidence::frame::body_from_line;
 use abide_core::failure::{Code, Failure};
@@ -27,7 +28,7 @@ const START: usize = 4096;
 
 /// Why a recording cannot be read. One that is gone, or that its disk does not give back, is damage; what we have run
 /// out of is not.
-pub(super) fn failed((id, status): (&SessionId, Status), error: &io::Error) -> Failure {
+pub(crate) fn failed((id, status): (&SessionId, Status), error: &io::Error) -> Failure {
     let ours = error.raw_os_error().is_some_and(|number| OURS.contains(&number));
     let failure = if ours {
         Failure::io("read the recording of session", id, error)
@@ -46,7 +47,8 @@ pub(super) fn failed((id, status): (&SessionId, Status), error: &io::Error) -> F
 }
 
 /// The end of a span comes before its beginning.
-pub(super) fn reversed(id: &SessionId, status: Status) -> Failure {
+#[must_use]
+pub fn reversed(id: &SessionId, status: Status) -> Failure {
     Failure::new(Code::BadTime, "the span ends before it begins")
         .hint("give the earlier instant with --from and the later one with --to")
         .about(id.as_str())
@@ -65,17 +67,16 @@ pub fn let_go(id: &SessionId, status: Status) -> Failure {
     .in_status(status)
 }
 
-/// The recording ends before this, with which the span begins.
+/// The recording ends before this, with which the span begins, or now is before it.
 pub(super) fn too_short((id, status): (&SessionId, Status), from: Limit, replayed: &Replayed) -> Failure {
     let Replayed { position, entries, .. } = replayed;
+    let there = format!("its recording has {entries} entries with {position} bytes of output");
     let asked = match from {
         Limit::Position(position) => At::Position(position).to_string(),
         Limit::Entry(entry) => At::Entry(entry).to_string(),
-        Limit::Start | Limit::Time { .. } | Limit::None => "what was asked for".to_owned(),
+        Limit::Start | Limit::Time { .. } | Limit::None => "that time yet".to_owned(),
     };
-    let has = format!(
-        "session {id} has not come to {asked}: its recording has {entries} entries with {position} bytes of output"
-    );
+    let has = format!("session {id} has not come to {asked}: {there}");
     Failure::new(Code::BadTime, has)
         .hint(format!("`abide snapshot {id}` shows its last screen"))
         .about(id.as_str())
@@ -285,6 +286,21 @@ impl Limit {
             (Self::Entry(entry), _) => entry < here.entries,
             (Self::Start | Self::None, _) => false,
         }
+    }
+
+    /// Whether it may be in output that came and is not on record.
+    pub(super) fn is_within(self, missing: Range<u64>) -> bool {
+        match self {
+            Self::Position(position) => position <= missing.end && !missing.is_empty(),
+            Self::Entry(_) => !missing.is_empty(),
+            Self::Start | Self::Time { .. } | Self::None => false,
+        }
+    }
+
+    /// Whether it is so long after the beginning that this is before it; the last there is has no time. Of wall time, whose
+    /// clock may have been set since, nobody can say that.
+    pub(super) fn is_behind(self, now: u64) -> bool {
+        matches!(self, Self::Time { asked, until } if asked == until && asked > now && asked < u64::MAX)
     }
 
     /// Whether a recording that ends here comes to it: a time that comes after the end finds the last screen.

@@ -2,6 +2,7 @@
 //! entry with the screen that it makes. Finished, torn, damaged or growing: what is missing is told where it is missing.
 
 mod beginning;
+mod ending;
 mod stride;
 mod unrecorded;
 
@@ -159,6 +160,23 @@ impl<'a> Replay<'a> {
         self
     }
 
+    /// Where more is recorded meanwhile, begins where it has come to after so many ms.
+    #[must_use]
+    pub(crate) fn within(mut self, ms: u64) -> Self {
+        self.beginning.until = Some(clock::now().boot.saturating_add(ms));
+        self
+    }
+
+    fn is_late(&self) -> bool {
+        self.beginning.is_late() && self.reader.has_grown()
+    }
+
+    /// How much of the recording there was no time for.
+    pub(crate) fn behind(&self) -> u64 {
+        let left = self.progress().map_or(0, |(offset, length)| length.saturating_sub(offset));
+        if self.is_late() { left } else { 0 }
+    }
+
     /// Ends where it is when one of these signals comes.
     #[must_use]
     pub const fn until_signalled(mut self, signals: Option<&'a Signals>) -> Self {
@@ -197,25 +215,6 @@ impl<'a> Replay<'a> {
     /// So many microseconds of boot time as microseconds since the recording began.
     pub(crate) const fn micros(&self, boot_us: u64) -> u64 {
         self.clock.micros(boot_us)
-    }
-
-    /// When the span ends, in microseconds since the recording began, where that is later than its last entry: where it was
-    /// asked to end, or when the session was seen to end.
-    #[must_use]
-    pub fn span_end(&self, session: &Session) -> Option<u64> {
-        let closing = &session.evidence.closing;
-        let same_boot =
-            |boot| session.evidence.beginning.launched.as_ref().is_some_and(|l| l.witness.boot == boot);
-        let ended = closing.ended.as_ref().filter(|told| same_boot(told.witness.boot));
-        let ended = ended.map(|told| self.clock.micros(told.at.boot.saturating_mul(1000)));
-        match self.to {
-            Limit::Time { asked, .. } => {
-                let last = ended.unwrap_or_else(|| self.clock.micros(clock::boot_micros()));
-                Some(self.clock.micros(asked).min(last))
-            }
-            Limit::None => ended,
-            Limit::Start | Limit::Position(_) | Limit::Entry(_) => None,
-        }
     }
 
     /// Where a mark is that is in the evidence alone: behind all that was read.

@@ -18,6 +18,8 @@ use crate::truth::{Session, Truth};
 
 /// A host that has not answered by then is not waited for.
 const ANSWER_MS: u64 = 1_000;
+/// How long the recording is replayed then: a host that a flood has left behind has made no keyframes of what followed.
+const REPLAY_MS: u64 = 2_000;
 
 /// A screen, and where it comes from.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub struct Snapshot {
     pub gaps: Vec<Gap>,
     /// The instant that was asked for is not on record any more: this is the first that is.
     pub is_let_go: bool,
+    /// So many bytes of the recording its host has yet to take in: it is not the screen of now.
+    pub behind: u64,
 }
 
 /// Where a screen comes from.
@@ -82,6 +86,9 @@ pub(crate) fn replayed(
 ) -> Result<Snapshot, Failure> {
     let from = at.cloned().unwrap_or(At::Since(u64::MAX));
     let mut replay = Replay::open(truth, home, session, &Span { from: Some(from), to: None }, false)?;
+    if source == Source::ReplayInstead {
+        replay = replay.within(REPLAY_MS);
+    }
     let (instant, gaps) = match replay.next()? {
         Some(step) => match step.what {
             What::Begin(gaps) => (step.at, gaps.to_vec()),
@@ -91,9 +98,9 @@ pub(crate) fn replayed(
         },
         None => (Instant::default(), Vec::new()),
     };
-    let (position, is_let_go) = (instant.position, replay.is_let_go());
+    let (position, is_let_go, behind) = (instant.position, replay.is_let_go(), replay.behind());
     let instant = Some(instant);
-    Ok(Snapshot { screen: replay.into_screen(), position, instant, source, gaps, is_let_go })
+    Ok(Snapshot { screen: replay.into_screen(), position, instant, source, gaps, is_let_go, behind })
 }
 
 /// What became of asking the host.
@@ -106,14 +113,15 @@ enum Asked {
 
 fn ask(dir: SessionDir, session: &Session, patience_ms: u64) -> Asked {
     let start = dir.recording().ok().and_then(|recording| read_start(&recording));
-    let Some(Answer { entries, position, frozen }) = answer(dir, patience_ms) else {
+    let Some(Answer { entries, behind: (behind, stood_at), position, frozen }) = answer(dir, patience_ms)
+    else {
         return Asked::Silent;
     };
     let Some(mut screen) = Screen::thaw(&frozen) else {
         return Asked::Unreadable;
     };
-    // It is the screen of now, not that of when the last output came.
-    let now = clock::boot_micros();
+    // It is the screen of now, not that of when the last output came, unless there is more to come.
+    let now = if behind > 0 { stood_at } else { clock::boot_micros() };
     screen.elapse(now);
     let told = Clock::of(start.as_ref(), session);
     let instant = entries.map(|entry| Instant { entry, position, ..told.at(now) });
@@ -125,12 +133,15 @@ fn ask(dir: SessionDir, session: &Session, patience_ms: u64) -> Asked {
         source: Source::Live,
         gaps,
         is_let_go: false,
+        behind,
     }))
 }
 
-/// What the host says: how much is on record, if it tells that, how much was shown, and its screen.
+/// What the host says: how much is on record, if it tells that, what it has yet to take in and when it stood so, how much was
+/// shown, and its screen.
 struct Answer {
     entries: Option<u64>,
+    behind: (u64, u64),
     position: u64,
     frozen: Vec<u8>,
 }
@@ -139,7 +150,7 @@ fn answer(dir: SessionDir, patience_ms: u64) -> Option<Answer> {
     let mut client = Client::connect(dir).ok()?;
     client.ask_snapshot().ok()?;
     let deadline = clock::now().boot.saturating_add(patience_ms);
-    let mut reached = None;
+    let (mut reached, mut lag) = (None, (0, 0));
     loop {
         let left = deadline.saturating_sub(clock::now().boot);
         if left == 0 || !poll::readable(&[client.as_fd()], Some(left)).contains(&true) {
@@ -147,11 +158,13 @@ fn answer(dir: SessionDir, patience_ms: u64) -> Option<Answer> {
         }
         let heard = client.hear().ok()?;
         let answer = heard.into_iter().find_map(|message| match message {
-            ToClient::Reached { entries, .. } => {
-                reached = Some(entries);
+            ToClient::Reached { entries, behind, .. } => {
+                (reached, lag) = (Some(entries), behind);
                 None
             }
-            ToClient::Snapshot { position, frozen } => Some(Answer { entries: reached, position, frozen }),
+            ToClient::Snapshot { position, frozen } => {
+                Some(Answer { entries: reached, behind: lag, position, frozen })
+            }
             ToClient::Welcome { .. }
             | ToClient::Stage { .. }
             | ToClient::Paint(_)

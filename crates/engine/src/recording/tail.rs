@@ -231,11 +231,51 @@ impl Bell {
         let Some(client) = &mut self.0 else { return false };
         let rang = ready.first() == Some(&true);
         match client.hear() {
-            Ok(heard) if !heard.contains(&ToClient::Ended) => {}
+            // It may have rung since it was looked at, and nobody hears that twice.
+            Ok(heard) if !heard.contains(&ToClient::Ended) => return rang || !heard.is_empty(),
             // The next host is attached to as this one was, if there is one.
             Ok(_) | Err(_) if client.come_back().is_ok() => {}
             Ok(_) | Err(_) => self.0 = None,
         }
-        rang
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixListener;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use abide_core::wire::Message;
+    use abide_sys::disk::PrivateDir;
+    use abide_testkit::deadline::until;
+    use abide_testkit::scratch::ScratchDir;
+
+    use super::*;
+
+    #[test]
+    fn whatever_rings_is_heard_whenever_it_rings() {
+        const RINGS: usize = 500;
+        let scratch = ScratchDir::new();
+        let dir = PrivateDir::open(scratch.path()).expect("it is ours");
+        let listener = UnixListener::bind(scratch.path().join("socket")).expect("there is room");
+        let mut bell =
+            Bell::new(SessionDir::from_trusted(dir), Size { cols: 80, rows: 24 }).expect("it listens");
+        let (mut host, _) = listener.accept().expect("it is there");
+        let heard = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let rings = scope.spawn(|| {
+                for ring in 0..RINGS {
+                    let shown = ToClient::Output(b"x".to_vec()).to_stream();
+                    host.write_all(&shown).expect("it is there");
+                    until("that is heard", || heard.load(Ordering::Acquire) > ring);
+                }
+            });
+            // Each is sent once the one before was heard.
+            while !rings.is_finished() {
+                heard.fetch_add(usize::from(bell.wait(0, None)), Ordering::AcqRel);
+            }
+        });
     }
 }

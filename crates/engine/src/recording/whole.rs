@@ -24,6 +24,8 @@ pub(crate) struct Due {
     drained: Option<u64>,
     /// The recording is read from its beginning, and nothing was found yet.
     at_beginning: bool,
+    /// What is missing at the end was told.
+    told: bool,
 }
 
 impl Due {
@@ -36,7 +38,7 @@ impl Due {
     pub(crate) fn of(session: &Session, offset: u64) -> Self {
         let record = &session.evidence.record;
         let cut = record.cut.as_ref().map(|told| told.body.clone());
-        Self { cut, drained: record.drained, at_beginning: offset == 0 }
+        Self { cut, drained: record.drained, at_beginning: offset == 0, told: false }
     }
 
     /// What was found there is damaged, and told as that.
@@ -79,13 +81,14 @@ impl Due {
 
     /// Whether this damage at the end is where it was cut, which is told once.
     pub(crate) fn tells_of(&self, damage: &Damage, position: u64) -> bool {
-        self.cut.as_ref().is_some_and(|cut| cut.offset == position) && damage.is_torn_at(position)
+        let cut = self.cut.as_ref().filter(|_| !self.told);
+        cut.is_some_and(|cut| cut.offset == position) && damage.is_torn_at(position)
     }
 
     /// That it was cut, once, if all that is there comes to this position and no further.
     pub(crate) fn cut_at(&mut self, position: u64) -> Option<Gap> {
-        let Cut { offset, reason } = self.cut.take_if(|cut| cut.offset >= position)?;
-        self.drained = None;
+        let Cut { offset, reason } = self.cut.as_ref().filter(|cut| !self.told && cut.offset >= position)?;
+        self.told = true;
         Some(Gap::Cut(format!("what came after {offset} bytes of output is missing: {reason}")))
     }
 
@@ -94,8 +97,15 @@ impl Due {
         if let Some(cut) = self.cut_at(position) {
             return Some(cut);
         }
-        let missing = self.drained.take()?.checked_sub(position).filter(|missing| *missing > 0)?;
-        Some(Gap::Missing(missing))
+        let drained = self.drained.filter(|drained| !self.told && *drained > position)?;
+        self.told = true;
+        Some(Gap::Missing(drained - position))
+    }
+
+    /// How much output may have come at most, so much of it being on record.
+    pub(crate) fn may_have_come(&self, on_record: u64) -> u64 {
+        let is_cut = self.cut.as_ref().is_some_and(|cut| cut.offset >= on_record);
+        self.drained.unwrap_or(if is_cut { u64::MAX } else { on_record })
     }
 }
 

@@ -2,17 +2,53 @@
 
 use std::fs::File;
 use std::io::Seek;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
-use abide_core::evidence::{Body, Fact, Witness};
+use abide_core::evidence::{Body, Fact, Role, Witness};
 use abide_core::moment::Moment;
 use abide_sys::disk::{self, Untrusted};
 
-use super::SessionDir;
+use super::{EVIDENCE, SessionDir};
 
 /// A log that is longer is not read to its end: no session writes so many facts, and no reader may be held up.
 pub(crate) const LONGEST: u64 = 64 << 20;
+
+/// The evidence itself, as whoever serves the session holds it: it goes on, whatever becomes of its name.
+#[derive(Debug, Default)]
+pub(super) struct Kept(Option<File>);
+
+impl Kept {
+    pub(super) const NOTHING: Self = Self(None);
+
+    /// What the name leads to where that is the very file, else that file: through a descriptor with locks of its own.
+    pub(super) fn or(&self, named: std::io::Result<File>) -> std::io::Result<File> {
+        let Some(kept) = &self.0 else { return named };
+        match &named {
+            Ok(file) if disk::file_id(file)? == disk::file_id(kept)? => named,
+            Ok(_) | Err(_) => disk::reopen(kept),
+        }
+    }
+}
+
+impl SessionDir {
+    /// The evidence's file, to be read later, whatever becomes of its name.
+    pub(crate) fn evidence(&self) -> std::io::Result<File> {
+        self.kept.or(self.dir().read(EVIDENCE))
+    }
+
+    /// Goes on with this very evidence, whatever becomes of its name: the one that was handed over, else the named one.
+    pub(crate) fn keep_evidence(&mut self, handed: Option<OwnedFd>) {
+        let handed = handed.map(File::from);
+        self.kept = Kept(handed.or_else(|| self.dir().append(EVIDENCE).ok()));
+    }
+
+    /// The evidence that is kept, to hand over. Nobody holds a lock through it.
+    pub(crate) fn kept_evidence(&self) -> Option<BorrowedFd<'_>> {
+        self.kept.0.as_ref().map(AsFd::as_fd)
+    }
+}
 
 /// Evidence being read: the file stays open, so that what is added later is read from there on.
 #[derive(Debug)]
@@ -49,7 +85,7 @@ impl<'a> Reading<'a> {
             Ok(added) => {
                 self.read += added;
                 if self.read >= LONGEST {
-                    self.log.damaged(Damage { offset: self.read, length: 0, flaw: Flaw::Endless });
+                    self.log.damaged(endless(self.read));
                 }
                 added > 0
             }
@@ -59,6 +95,12 @@ impl<'a> Reading<'a> {
                 false
             }
         }
+    }
+
+    /// Reads on where something seems to be missing: the slot may tell of what came after all that was read of the log.
+    /// True if there was more.
+    pub(crate) fn outgrows(&mut self, told: &Evidence) -> bool {
+        told.is_damaged() && self.more()
     }
 
     /// The evidence as read so far, the slot included where the log lacks something of the end.
@@ -99,16 +141,22 @@ impl<'a> Reading<'a> {
 /// the file decides, for the clock may have been set back between two facts.
 pub(super) fn past(dir: &SessionDir, file: std::io::Result<File>, wall: i64) -> Evidence {
     let mut evidence = Evidence::default();
-    let read = file.and_then(|mut file| read_past(&mut file, wall, &mut evidence)).unwrap_or_else(|error| {
+    let read = file.and_then(|mut file| read_past(&mut file, wall, &mut evidence));
+    let (read, goes_on) = read.unwrap_or_else(|error| {
         evidence.damaged(unreadable(&error));
-        0
+        (0, false)
     });
-    complete(&mut evidence, dir, wall, read);
+    // Between two facts of a launch nothing is missing.
+    let begins = is_guarded(&evidence) && !is_begun(&evidence) && !evidence.is_damaged() && goes_on;
+    if !begins {
+        complete(&mut evidence, dir, wall, read);
+    }
     evidence
 }
 
-/// Read twice, in bounded memory: where the past ends, and then up to there. Gives how long the log is.
-fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Result<u64> {
+/// Read twice, in bounded memory: where the past ends, and then up to there. Gives how long the log is, and whether there are
+/// later facts.
+fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Result<(u64, bool)> {
     let (mut last, mut next) = (None, None);
     let read = scan(file, &mut |offset, found| match found {
         Found::Fact(fact) if fact.at.wall <= wall => (last, next) = (Some(offset), None),
@@ -116,7 +164,7 @@ fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Re
         Found::Damage(_) => {}
     })?;
     let Some(last) = last else {
-        return Ok(read);
+        return Ok((read, next.is_some()));
     };
     scan(file, &mut |offset, found| {
         // Damage that no later fact stands before may have held one of the past.
@@ -126,9 +174,9 @@ fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Re
         }
     })?;
     if read >= LONGEST && next.is_none() {
-        evidence.damaged(Damage { offset: read, length: 0, flaw: Flaw::Endless });
+        evidence.damaged(endless(read));
     }
-    Ok(read)
+    Ok((read, next.is_some()))
 }
 
 /// What a log says that was opened before and may have no name any more.
@@ -136,8 +184,10 @@ pub(crate) fn read_evidence(file: &File) -> Evidence {
     let mut evidence = Evidence::default();
     let read = file.try_clone();
     let read = read.and_then(|mut file| scan(&mut file, &mut |offset, found| evidence.add(offset, found)));
-    if let Err(error) = read {
-        evidence.damaged(unreadable(&error));
+    match read {
+        Ok(read) if read < LONGEST => {}
+        Ok(read) => evidence.damaged(endless(read)),
+        Err(error) => evidence.damaged(unreadable(&error)),
     }
     evidence
 }
@@ -157,9 +207,8 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64, end: u64) {
         evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Empty });
     }
     // A session is published with its launch on record: without it, the record was cut.
-    let begun = evidence.beginning.launched.is_some() || evidence.beginning.adopted.is_some();
-    let guarded = evidence.helpers.guarded.is_some();
-    if guarded && !begun {
+    let guarded = is_guarded(evidence);
+    if guarded && !is_begun(evidence) {
         evidence.damaged(Damage { offset: end, length: 0, flaw: Flaw::Gap });
     }
     let watched = evidence.helpers.watched.is_some();
@@ -171,6 +220,19 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64, end: u64) {
             Err(error) => evidence.damaged(unreadable(&error)),
         }
     }
+}
+
+const fn is_guarded(evidence: &Evidence) -> bool {
+    evidence.helpers.guarded.is_some()
+}
+
+const fn is_begun(evidence: &Evidence) -> bool {
+    evidence.beginning.launched.is_some() || evidence.beginning.adopted.is_some()
+}
+
+/// What is behind this place was not read.
+const fn endless(read: u64) -> Damage {
+    Damage { offset: read, length: 0, flaw: Flaw::Endless }
 }
 
 fn unreadable(error: &std::io::Error) -> Damage {
@@ -188,6 +250,18 @@ pub(crate) fn unopened(untrusted: &Untrusted) -> Damage {
         Untrusted::Io(error) => Flaw::Unreadable(error.raw_os_error().unwrap_or(0)),
     };
     Damage { offset: 0, length: 0, flaw }
+}
+
+/// So much room is kept behind the last fact: on a disk that is full what is asked for, done and seen of a session's life is on
+/// record all the same.
+const KEPT: usize = 8 * 1024;
+
+/// What follows a session's work, and the user's own notifications, can do without.
+const fn may_use_what_is_kept(role: Role) -> bool {
+    match role {
+        Role::Guard | Role::Host | Role::Client | Role::Watcher | Role::Sealer | Role::Other => true,
+        Role::Hook | Role::Adapter | Role::Courier => false,
+    }
 }
 
 /// One witness' pen.
@@ -212,7 +286,10 @@ impl Writer {
     pub fn add(&mut self, at: Moment, body: Body) -> std::io::Result<()> {
         let frame = encode(&self.draft(at, 1, body))?;
         // A frame that was torn by a full disk would be damage for ever.
-        disk::make_room(&self.file, frame.len())?;
+        let is_kept = disk::make_room(&self.file, frame.len(), KEPT)?;
+        if !is_kept && !may_use_what_is_kept(self.witness.role) {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
         disk::append(&self.file, &frame)?;
         self.seq += 1;
         Ok(())

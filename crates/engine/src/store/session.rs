@@ -16,6 +16,7 @@ use crate::host::View;
 use crate::notify::Told;
 use crate::recording::file::RecordingFile;
 use crate::recording::packed::{Packed, pack};
+use log::Kept;
 
 const NEXT: &str = "next";
 const RESULT: &str = "result.toml";
@@ -34,6 +35,8 @@ const EXEC: &str = "exec-";
 const EXEC_BEGAN: &str = "r";
 /// What says that one began that is not to tell its end any more.
 const EXEC_SILENT: &str = "s";
+/// What says that a line's end was told.
+const EXEC_TOLD: &str = "e";
 /// The number of the shell that reads it.
 const EXEC_SHELL: &str = "p";
 /// No number of a process is longer.
@@ -47,29 +50,25 @@ fn exec_name(nonce: &str) -> String {
 #[derive(Debug)]
 pub struct SessionDir {
     dir: PrivateDir,
+    pub(super) kept: Kept,
 }
 
 impl SessionDir {
     /// Reads the evidence. What cannot be read is damage in it, never an error.
     #[must_use]
     pub fn read(&self) -> Reading<'_> {
-        Reading::new(self, self.dir.read(EVIDENCE))
+        Reading::new(self, self.evidence())
     }
 
     /// The evidence as it was at an instant of wall time.
     #[must_use]
     pub fn past(&self, wall: i64) -> Evidence {
-        log::past(self, self.dir.read(EVIDENCE), wall)
-    }
-
-    /// The evidence's file, to be read later, whatever becomes of its name.
-    pub(crate) fn evidence(&self) -> std::io::Result<File> {
-        self.dir.read(EVIDENCE)
+        log::past(self, self.evidence(), wall)
     }
 
     /// Gives all that is in the log, in order.
     pub(crate) fn each_fact(&self, take: &mut impl FnMut(Found)) -> std::io::Result<()> {
-        log::scan(&mut self.dir.read(EVIDENCE)?, &mut |_, found| take(found)).map(|_| ())
+        log::scan(&mut self.evidence()?, &mut |_, found| take(found)).map(|_| ())
     }
 
     /// Opens the evidence for a witness to add to.
@@ -77,7 +76,7 @@ impl SessionDir {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, role: Role, boot: u32) -> std::io::Result<Writer> {
-        let file = self.dir.append(EVIDENCE)?;
+        let file = self.kept.or(self.dir.append(EVIDENCE))?;
         let witness = Witness { role, pid: std::process::id(), boot };
         Ok(Writer::new(file, witness, 0))
     }
@@ -221,6 +220,11 @@ impl SessionDir {
     pub(crate) fn withdraw_exec(&self, nonce: &str) {
         let below = self.dir.ensure_below(&exec_name(nonce));
         let _ = below.map(|dir| dir.remove("a"));
+    }
+
+    /// Whether its shell has told the end of a line, though it may not be on record yet.
+    pub(crate) fn has_told_exec(&self, nonce: &str) -> bool {
+        self.dir.open_below(&exec_name(nonce)).is_ok_and(|dir| dir.read(EXEC_TOLD).is_ok())
     }
 
     /// Has a line that another one began below not tell its end: nobody could tell it from what that one writes.
@@ -421,13 +425,15 @@ impl SessionDir {
 
     /// A session's directory that our launcher made and trusted.
     pub(crate) const fn from_trusted(dir: PrivateDir) -> Self {
-        Self { dir }
+        Self { dir, kept: Kept::NOTHING }
     }
 
     /// What the slot holds.
     pub(crate) fn slot(&self) -> std::io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.dir.read(OUTCOME)?.take(disk::Slot::SIZE as u64).read_to_end(&mut bytes)?;
+        let mut bytes = vec![0; disk::Slot::SIZE];
+        // A regular file gives all it has.
+        let length = self.dir.read(OUTCOME)?.read(&mut bytes)?;
+        bytes.truncate(length);
         Ok(bytes)
     }
 }

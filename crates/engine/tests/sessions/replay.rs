@@ -109,7 +109,7 @@ fn an_instant_is_found_by_its_time_its_position_its_entry_and_its_mark() {
 
 /// A shell that is made to run a line: the echo of what does it, that it runs, what it writes, its end.
 fn executed() -> Tape {
-    let tag = Tag { phase: Phase::Begin, nonce: "n1".into(), line: "make".into() };
+    let tag = Tag { phase: Phase::Begin, nonce: "n1".into(), line: "make".into(), typed: String::new() };
     Tape::new(40, 4)
         .output("$ ")
         .entry(Kind::Exec, &[&[7; 16], tag.to_bytes().as_slice()].concat())
@@ -142,7 +142,7 @@ fn a_line_that_was_run_in_the_shell_stands_there_as_if_typed_and_what_ran_it_doe
 
 #[test]
 fn what_came_before_the_line_could_run_is_shown_at_the_end_and_after_a_while() {
-    let tag = Tag { phase: Phase::Begin, nonce: "n1".into(), line: "make".into() };
+    let tag = Tag { phase: Phase::Begin, nonce: "n1".into(), line: "make".into(), typed: String::new() };
     let tag = [&[7; 16], tag.to_bytes().as_slice()].concat();
     let begun = Tape::new(40, 4).output("$ ").entry(Kind::Exec, &tag).output("x\rlast words");
     let ended = Recorded::new(&begun);

@@ -5,6 +5,7 @@ use std::process::Command;
 use abide_core::evidence::frame::encode;
 use abide_core::evidence::{Body, Ended, Fact, How, Observer, Outcome, Role, Witness};
 use abide_core::id::SessionId;
+use abide_core::identity::Identity;
 use abide_core::verdict::Rule;
 use abide_engine::{Session, Sessions};
 use abide_sys::lock::Holder;
@@ -46,7 +47,9 @@ fn whoever_is_found_dead_had_written_all_it_would_ever_write() {
         let (frame, log) = (home.around().join(&id), home.path().join("sessions").join(&id).join("evidence"));
         let mut guard = Running::start(Command::new("sh").args(["-c", script]).arg(&frame).arg(&log));
         let process = identity(&guard);
-        let scene = Scene::new(&home.path(), &id).served(&process, &process, &process);
+        // What has no number of its own denies no end: here the program writes its own.
+        let program = Identity { pidfs: None, ..process };
+        let scene = Scene::new(&home.path(), &id).served(&process, &process, &program);
         let text = String::from_utf8(last_word(guard.pid(), &scene)).unwrap();
         let _frame = home.around().file(&id, &text);
         let sessions = Sessions::open(&home.path()).unwrap();

@@ -187,6 +187,18 @@ fn the_cursor_has_the_shape_that_the_program_chose() {
     assert_eq!(ink("\x1b[?25l"), 0);
     // A letter under a block is to be read.
     assert!(count(&with("x\r"), (0, 0), Theme::ALL[0].background()) > 0);
+    // Also on a cell that is about as light as the cursor, or about as dark.
+    for (theme, ground) in [("catppuccin", 43), ("dark", 47), ("light", 40), ("solarized-light", 46)] {
+        let theme = Theme::find(theme).expect("it is ours");
+        let letter = painted(
+            Design { cursor: true, theme, ..design() },
+            &screen(12, 3, &format!("\x1b[{ground}m█\r")),
+        );
+        let ink = letter.rgb(PADDING + CELL.0 / 2, PADDING + CELL.1 / 2);
+        let far = |(a, b): (&u8, &u8)| u32::from(a.abs_diff(*b));
+        let apart: u32 = ink.iter().zip(&theme.cursor()).map(far).sum();
+        assert!(apart > 150, "{ink:?} on {:?}", theme.cursor());
+    }
 }
 
 #[test]

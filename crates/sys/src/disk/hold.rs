@@ -1,8 +1,10 @@
-//! Holding a directory: from making it until the last of those who serve it is gone.
+//! Holding a directory, from making it until the last of those who serve it is gone; and a file whose name may go.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, openat};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::PrivateDir;
@@ -40,4 +42,14 @@ impl PrivateDir {
             Err(_) => None,
         }
     }
+}
+
+/// Opens a file once more that is only ever appended to, whatever became of its name: locks on it are its own.
+///
+/// # Errors
+/// If it may not be written, or there is no `/proc`.
+pub fn reopen(file: impl AsFd) -> io::Result<File> {
+    let path = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    Ok(File::from(openat(CWD, path, flags, Mode::empty())?))
 }

@@ -6,16 +6,21 @@ use std::io::{self, Read};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// Makes room for so many bytes at the end of the file, so that they can be written whole.
+/// Makes room for so many bytes at the end of the file, so that they can be written whole; and for as many as are to be kept for
+/// others behind them. Whether there was room for those too.
 ///
 /// # Errors
 /// If there is no room.
-pub fn make_room(file: &File, bytes: usize) -> io::Result<()> {
+pub fn make_room(file: &File, bytes: usize, kept: usize) -> io::Result<bool> {
     let end = file.metadata()?.len();
-    match fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes as u64) {
+    let make = |bytes: usize| match fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes as u64) {
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-        Err(errno) => Err(errno.into()),
+        Err(errno) => Err(errno),
+    };
+    if make(bytes + kept).is_ok() {
+        return Ok(true);
     }
+    Ok(make(bytes).map(|()| false)?)
 }
 
 /// Appends with a single write. A reader sees all of it or, if the disk is full, a torn frame.

@@ -16,6 +16,15 @@ pub fn room(fd: impl AsFd) -> io::Result<u64> {
     Ok(told.f_bavail.saturating_mul(told.f_frsize))
 }
 
+/// How many files could still be made there. None where the file system does not count them.
+///
+/// # Errors
+/// If the file system does not say.
+pub fn room_for_files(fd: impl AsFd) -> io::Result<Option<u64>> {
+    let told = rustix::fs::fstatvfs(fd)?;
+    Ok((told.f_files > 0).then_some(told.f_favail))
+}
+
 /// Gives back the room that a part of a file takes: it reads as zeros from then on.
 ///
 /// # Errors

@@ -95,3 +95,7 @@ pub(super) const fn image(_: u32) -> Option<PathBuf> {
 pub(super) fn about(_: u32, _: &[&str]) -> About {
     About::default()
 }
+
+pub(super) const fn keeps_ends() -> Option<bool> {
+    None
+}

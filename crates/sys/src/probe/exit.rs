@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{Command, Stdio};
 
 use abide_core::evidence::{How, Observer};
 
@@ -20,6 +21,16 @@ const GET_INFO: libc::c_ulong = 0xC040_FF0B;
 const WITH_EXIT: u64 = 1 << 3;
 
 const _: () = assert!(size_of::<Info>() == 64);
+
+/// Whether one that was reaped is still known by its pidfd.
+pub(super) fn is_kept() -> Option<bool> {
+    let mut quiet = Command::new("/proc/self/exe");
+    quiet.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut other = quiet.spawn().ok()?;
+    let pidfd = super::linux::hold(other.id());
+    other.wait().ok()?;
+    Some(from_pidfd(&pidfd?).is_some())
+}
 
 /// How the process ended, and how that was learnt. None while it runs, or if nobody can tell any more.
 pub(super) fn of(pidfd: &OwnedFd, pid: u32) -> Option<(How, Observer)> {

@@ -14,6 +14,7 @@ use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 
+pub(super) use super::exit::is_kept as keeps_ends;
 use super::here::file_id;
 pub(super) use super::here::here;
 use super::{About, InFront, Means, Relative, Sleep};
@@ -87,10 +88,11 @@ pub(super) fn identify(here: &Here, means: Means, pid: u32) -> Result<Identity, 
 }
 
 pub(super) fn is_traced(pid: u32) -> bool {
-    let status = proc_is_ours().unwrap_or(false).then(|| fs::read_to_string(format!("/proc/{pid}/status")));
-    let tracer =
-        |text: String| Some(text.lines().find_map(|line| line.strip_prefix("TracerPid:"))?.trim() != "0");
-    status.and_then(Result::ok).and_then(tracer).unwrap_or(false)
+    let mut room = [0; STAT];
+    let Ok(status) = start_of(pid, "status", &mut room) else { return false };
+    // Among the first lines, and those are read at once.
+    let tracer = String::from_utf8_lossy(status);
+    tracer.lines().find_map(|line| line.strip_prefix("TracerPid:")).is_some_and(|pid| pid.trim() != "0")
 }
 
 pub(super) fn parent(pid: u32) -> Option<u32> {
@@ -256,7 +258,7 @@ fn walk_up(to: u32) -> Vec<(u32, u32)> {
 
 pub(super) fn process(pid: u32) -> Option<Relative> {
     let mut room = [0; STAT];
-    let line = stat_line(pid, &mut room).ok()?;
+    let line = start_of(pid, "stat", &mut room).ok()?;
     let (name, parent) = (name_in(line), Stat::parse(line)?.parent);
     Some(Relative { pid, parent, name, command: command(pid) })
 }
@@ -346,7 +348,7 @@ fn belonging(pid: u32) -> Option<Belonging> {
 
 fn relative(pid: u32, parent: u32) -> Relative {
     let mut room = [0; STAT];
-    let name = stat_line(pid, &mut room).map(name_in).unwrap_or_default();
+    let name = start_of(pid, "stat", &mut room).map(name_in).unwrap_or_default();
     Relative { pid, parent, name, command: command(pid) }
 }
 
@@ -403,13 +405,14 @@ fn has_exited(pidfd: &OwnedFd) -> Option<bool> {
 }
 
 fn read_stat(pid: u32) -> Result<Stat, Doubt> {
-    Stat::parse(stat_line(pid, &mut [0; STAT])?).ok_or(Doubt::Hidden)
+    Stat::parse(start_of(pid, "stat", &mut [0; STAT])?).ok_or(Doubt::Hidden)
 }
 
-/// No such line is longer.
+/// No line of `stat` is longer.
 const STAT: usize = 2048;
 
-fn stat_line(pid: u32, room: &mut [u8; STAT]) -> Result<&[u8], Doubt> {
+/// What one of the files that tell of a process begins with.
+fn start_of<'a>(pid: u32, file: &str, room: &'a mut [u8; STAT]) -> Result<&'a [u8], Doubt> {
     let refused = |errno: Errno| match errno {
         Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM => Doubt::Hidden,
         errno => Doubt::Refused(errno.raw_os_error()),
@@ -417,7 +420,7 @@ fn stat_line(pid: u32, room: &mut [u8; STAT]) -> Result<&[u8], Doubt> {
     if !proc_is_ours().map_err(|error| refused(Errno::from_io_error(&error).unwrap_or(Errno::IO)))? {
         return Err(Doubt::Hidden);
     }
-    let path = format!("/proc/{pid}/stat");
+    let path = format!("/proc/{pid}/{file}");
     let file =
         openat(CWD, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(refused)?;
     let length = rustix::io::read(&file, &mut room[..]).map_err(refused)?;

@@ -101,10 +101,11 @@ fn a_proc_of_another_pid_namespace_is_not_believed_even_if_our_number_is_the_sam
 fn after_a_reboot_of_the_same_machine_every_process_of_before_is_dead() {
     let scratch = ScratchDir::new();
     let boot = format!("bind {} {BOOT_ID}", scratch.file("boot", OTHER_ID).display());
+    let other = said(&inside(&["--mount"], &[&boot, "identify"]).concat()).boot;
     let agent = Running::agent(&["say-ready", "hang"]).ready();
-    let identity = identify(agent.pid());
-    assert!(identity.machine.is_some(), "this test needs a machine id in {MACHINE_ID}");
-    assert_eq!(with_each_means(&["--mount"], &[&boot], &ask(&identity)), ["Dead(Reboot)"; 3]);
+    let before = Identity { boot: other, ..identify(agent.pid()) };
+    assert!(before.machine.is_some(), "this test needs a machine id in {MACHINE_ID}");
+    assert_eq!(with_each_means(&["--mount"], &[], &ask(&before)), ["Dead(Reboot)"; 3]);
 }
 
 #[test]
@@ -142,6 +143,17 @@ fn a_boot_id_that_was_put_over_the_kernel_s_own_is_known_and_proves_no_reboot_ac
     let in_container = Identity { boot: given.boot, kernel_boot: false, ..own };
     assert_eq!(with_each_means(&NEW_PIDS, &[], &ask(&in_container)), ["Unknown(OtherPidNamespace)"; 3]);
     assert_eq!(with_each_means(&NEW_PIDS, &[&boot], &ask(&own)), ["Unknown(OtherPidNamespace)"; 3]);
+}
+
+#[test]
+fn a_boot_id_that_was_put_over_the_kernel_s_own_ends_nobody_who_is_still_there() {
+    let scratch = ScratchDir::new();
+    let boot = format!("bind {} {BOOT_ID}", scratch.file("boot", OTHER_ID).display());
+    let mut agent = Running::agent(&["say-ready", "hang"]).ready();
+    let ask = ask(&identify(agent.pid()));
+    assert_eq!(with_each_means(&["--mount"], &[&boot], &ask), ["Unknown(GivenBootId)"; 3]);
+    agent.kill();
+    assert_eq!(with_each_means(&["--mount"], &[&boot], &ask), ["Dead(Reboot)"; 3]);
 }
 
 #[test]

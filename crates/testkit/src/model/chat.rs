@@ -12,12 +12,19 @@ pub(super) struct Chat;
 
 impl Dialect for Chat {
     fn plan(request: &Value) -> Plan {
-        let answers = |one: &Value| one["role"] == "tool";
+        // What aider says by itself once it may look at the file that was named.
+        let added = |one: &Value| text(&one["content"]).contains("I added these files to the chat");
+        let answers = |one: &Value| one["role"] == "tool" || one["role"] == "user" && added(one);
         let asks = |one: &Value| (one["role"] == "user").then(|| text(&one["content"]));
         let (prompt, answered) = last_prompt(items(&request["messages"]), answers, asks);
         let tools = items(&request["tools"]).iter().filter_map(|it| it["function"]["name"].as_str());
         let tools: Vec<&str> = tools.collect();
-        // aider has no tools, ever.
+        // aider has no tools, ever; what opencode asks beside a conversation is to be a title.
+        let instructed =
+            items(&request["messages"]).first().map(|one| text(&one["content"])).unwrap_or_default();
+        if tools.is_empty() && instructed.contains("title generator") {
+            return Plan::Reply;
+        }
         Plan::of(&prompt, answered, &tools)
     }
 
@@ -36,18 +43,19 @@ impl Dialect for Chat {
         };
         stream.piece(&chunk(json!({ "role": "assistant", "content": "" }), None))?;
         let reason = match plan {
-            Plan::Call { tool, command } => {
-                let function = json!({ "name": tool, "arguments": arguments(tool, command).to_string() });
+            Plan::Call { tool, command, asks } => {
+                let function =
+                    json!({ "name": tool, "arguments": arguments(tool, command, *asks).to_string() });
                 let call =
                     json!({ "index": 0, "id": fresh("call_"), "type": "function", "function": function });
                 stream.piece(&chunk(json!({ "tool_calls": [call] }), None))?;
                 "tool_calls"
             }
-            Plan::Hang | Plan::Reply => {
+            Plan::Names(_) | Plan::Hang | Plan::Reply => {
                 if *plan == Plan::Hang {
                     stream.hang(|stream| stream.raw(": wait\n\n"))?;
                 }
-                stream.piece(&chunk(json!({ "content": REPLY }), None))?;
+                stream.piece(&chunk(json!({ "content": plan.words() }), None))?;
                 "stop"
             }
         };

@@ -23,15 +23,15 @@ impl Dialect for Gemini {
 
     fn tell(request: &Value, plan: &Plan, stream: &mut Stream<'_>) -> io::Result<()> {
         let part = match plan {
-            Plan::Call { tool, command } => {
-                json!({ "functionCall": { "name": tool, "args": arguments(tool, command) } })
+            Plan::Call { tool, command, asks } => {
+                json!({ "functionCall": { "name": tool, "args": arguments(tool, command, *asks) } })
             }
             Plan::Hang => {
                 // It takes what is no piece for an error.
                 stream.hang(|stream| stream.piece(&content(&json!({ "text": "." }), None)))?;
                 json!({ "text": REPLY })
             }
-            Plan::Reply => reply(request),
+            Plan::Names(_) | Plan::Reply => reply(request),
         };
         stream.piece(&content(&part, Some("STOP")))
     }

@@ -52,12 +52,12 @@ fn message(request: &Value) -> Value {
 /// The one block of an answer as it begins, what is added to it, and why the answer ends with it.
 fn block(plan: &Plan) -> (Value, Value, &'static str) {
     match plan {
-        Plan::Call { tool, command } => (
+        Plan::Call { tool, command, asks } => (
             json!({ "type": "tool_use", "id": fresh("toolu_"), "name": tool, "input": {} }),
-            json!({ "type": "input_json_delta", "partial_json": arguments(tool, command).to_string() }),
+            json!({ "type": "input_json_delta", "partial_json": arguments(tool, command, *asks).to_string() }),
             "tool_use",
         ),
-        Plan::Hang | Plan::Reply => (
+        Plan::Names(_) | Plan::Hang | Plan::Reply => (
             json!({ "type": "text", "text": "" }),
             json!({ "type": "text_delta", "text": REPLY }),
             "end_turn",

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::REPLY;
+
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Plan {
@@ -9,7 +11,11 @@ pub(crate) enum Plan {
     Call {
         tool: String,
         command: String,
+        /// It asks to be let out of a sandbox, where there is one.
+        asks: bool,
     },
+    /// A reply that names a file.
+    Names(String),
     /// A reply that is not ended until the model lets go.
     Hang,
     Reply,
@@ -18,15 +24,25 @@ pub(crate) enum Plan {
 impl Plan {
     /// `answered` says whether a tool has answered since this prompt; `tools` are the names of those there are.
     pub(crate) fn of(prompt: &str, answered: bool, tools: &[&str]) -> Self {
-        let command = prompt.split_once("TOOL:[").and_then(|(_, rest)| rest.split_once(']'));
+        let within = |mark: &str| Some(prompt.split_once(mark)?.1.split_once(']')?.0.to_owned());
+        // `CHANGELOG` is no request to hang.
+        let has = |wanted: &str| words(prompt).any(|word| word == wanted);
         let shell = SHELLS.iter().find(|shell| tools.contains(shell));
-        match (command, shell) {
-            (Some((command, _)), Some(shell)) if !answered => {
-                Self::Call { tool: (*shell).to_owned(), command: command.to_owned() }
+        match (within("TOOL:["), shell, within("FILE:[")) {
+            (Some(command), Some(shell), _) if !answered => {
+                Self::Call { tool: (*shell).to_owned(), command, asks: has("ASK") }
             }
-            // `CHANGELOG` is no request to hang.
-            _ if words(prompt).any(|word| word == "HANG") => Self::Hang,
+            (_, _, Some(file)) if !answered => Self::Names(file + ".txt"),
+            _ if has("HANG") => Self::Hang,
             _ => Self::Reply,
+        }
+    }
+
+    /// What is said in words.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::Names(file) => format!("look at {file}"),
+            Self::Call { .. } | Self::Hang | Self::Reply => REPLY.to_owned(),
         }
     }
 
@@ -40,8 +56,11 @@ impl Plan {
 const SHELLS: [&str; 6] = ["Bash", "bash", "exec_command", "shell_command", "run_shell_command", "shell"];
 
 /// What a shell of this name takes.
-pub(crate) fn arguments(tool: &str, command: &str) -> Value {
+pub(crate) fn arguments(tool: &str, command: &str, asks: bool) -> Value {
     match tool {
+        "exec_command" if asks => {
+            json!({ "cmd": command, "sandbox_permissions": "require_escalated", "justification": "it writes" })
+        }
         "exec_command" => json!({ "cmd": command }),
         "shell" => json!({ "command": ["bash", "-lc", command] }),
         // gemini and qwen want to know; claude refuses to be told.

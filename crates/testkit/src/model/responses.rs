@@ -63,11 +63,11 @@ fn response(request: &Value, output: &[Value]) -> Value {
 
 fn item(plan: &Plan) -> Value {
     match plan {
-        Plan::Call { tool, command } => json!({
+        Plan::Call { tool, command, asks } => json!({
             "type": "function_call", "id": fresh("fc_"), "call_id": fresh("call_"), "name": tool,
-            "arguments": arguments(tool, command).to_string(), "status": "completed",
+            "arguments": arguments(tool, command, *asks).to_string(), "status": "completed",
         }),
-        Plan::Hang | Plan::Reply => json!({
+        Plan::Names(_) | Plan::Hang | Plan::Reply => json!({
             "type": "message", "id": fresh("msg_"), "role": "assistant", "status": "completed",
             "content": [{ "type": "output_text", "text": REPLY, "annotations": [] }],
         }),

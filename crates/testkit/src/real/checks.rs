@@ -5,16 +5,20 @@ use serde_json::Value;
 
 use super::elsewhere::by_hand;
 use super::kinds::Tools;
-use super::place::{PATIENCE, Place, process_of};
+use super::place::{PATIENCE, Place, SIZE, parent, process_of};
 use crate::Observer;
 use crate::model::REPLY;
 
+/// What abide exits with where a conversation is in use.
+const IN_USE: i32 = 6;
+
 type Check = fn(&Place) -> Result<(), String>;
 
-pub(super) const CHECKS: [(&str, Check); 6] = [
+pub(super) const CHECKS: [(&str, Check); 7] = [
     ("one turn", one_turn),
     ("killed", killed),
     ("sealed", sealed),
+    ("unwrapped", unwrapped),
     ("resumed", resumed),
     ("prompted", prompted),
     ("by hand", by_hand),
@@ -70,14 +74,15 @@ fn killed(place: &Place) -> Result<(), String> {
 /// Everything of a session is killed in the middle of a turn: it is lost at once, with the cause; a doctor seals it, once; what
 /// was saved of the transcript can be read.
 fn sealed(place: &Place) -> Result<(), String> {
-    let (id, tool) = working(place)?;
+    let (id, tool) = working(place, SIZE)?;
     place.until(&id, "a checkpoint", || Ok(place.fact(&id, "checkpointed").ok()))?;
     let told = place.json(&["inspect", &id])?;
     let pid = |who: &str| told["processes"][who]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
     let helpers = ["guard", "host", "program"].into_iter().filter_map(pid).filter_map(Observer::find);
     let scribe = process_of(&format!("abide __scribe {id}"));
-    let agent = agent(&place.json(&["agents"])?, &id);
-    let all: Vec<Observer> = helpers.chain(scribe).chain(agent).collect();
+    // One that is left out would be hung up, and answer its call before it ends.
+    let agent = place.until(&id, "the agent", || Ok(agent(&place.json(&["agents"])?, &id)))?;
+    let all: Vec<Observer> = helpers.chain(scribe).chain([agent]).collect();
     // None of them can act on the death of another.
     for signal in [Signal::STOP, Signal::KILL] {
         all.iter().for_each(|process| process.signal(signal));
@@ -110,16 +115,50 @@ fn sealed(place: &Place) -> Result<(), String> {
     place.done(&["checkpoint", "show", &id]).map(drop)
 }
 
-/// The same conversation goes on in a new session, and the agent answers there.
+/// What starts an agent and stands by is killed: the agent lives and is followed, or ends with it and is over. On a terminal
+/// the kernel hangs up all whom its leader leaves.
+fn unwrapped(place: &Place) -> Result<(), String> {
+    let (id, tool) = working(place, &["--no-tty"])?;
+    let agent = place.until(&id, "the agent", || Ok(agent(&place.json(&["agents"])?, &id)))?;
+    let guard = place.json(&["inspect", &id])?["processes"]["guard"]["pid"].as_u64();
+    let above = parent(agent.pid()).filter(|above| Some(u64::from(*above)) != guard).and_then(Observer::find);
+    if let Some(wrapper) = above {
+        wrapper.signal(Signal::KILL);
+        wrapper.await_end();
+        let over = place.run(&["wait", "--strict", "--cap", "2s", &id]);
+        let told = place.json(&["inspect", &id])?;
+        if agent.lives() {
+            same("the status without its wrapper", &told["status"], "running")?;
+            same("the turn without its wrapper", &told["turn"], "working")?;
+        } else if matches!(over.code(), Some(124 | 125) | None) {
+            return Err(format!("its agent ended with its wrapper, and it is {}", told["status"]));
+        }
+    }
+    agent.signal(Signal::KILL);
+    agent.await_end();
+    if let Some(tool) = tool {
+        tool.signal(Signal::KILL);
+    }
+    let _ = place.run(&["wait", "--cap", PATIENCE, &id]);
+    let told = place.json(&["inspect", &id])?;
+    same("the end", &told["status"], "exited")
+}
+
+/// The same conversation goes on in a new session, where the agent answers; a second one is refused meanwhile.
 fn resumed(place: &Place) -> Result<(), String> {
     let (id, tool) = kill(place)?;
     if let Some(tool) = tool {
         tool.signal(Signal::KILL);
     }
     let before = conversation(place, &id)?;
-    let resumed = place.json(&["resume", "-d", &id, "hello"])?;
+    let resumed = place.json(&["resume", "-d", &id, "hello and HANG"])?;
     same("came_back", &resumed["came_back"], true)?;
     let again = resumed["id"].as_str().unwrap_or_default();
+    let refused = place.run(&["resume", "-d", &id, "hello"]);
+    if refused.code() != Some(IN_USE) {
+        return Err(format!("a second one may resume it: {}{}", refused.stdout, refused.stderr));
+    }
+    place.model.let_go(true);
     place.done(&["wait", "--strict", "--cap", PATIENCE, again])?;
     says_reply(place, again)?;
     same("the conversation that was resumed", &resumed["conversation"], before.clone())?;
@@ -142,12 +181,12 @@ fn prompted(place: &Place) -> Result<(), String> {
 }
 
 /// An agent whose tool runs, or that is in the middle of a reply where it has none: the session and the tool.
-fn working(place: &Place) -> Result<(String, Option<Observer>), String> {
+fn working(place: &Place, options: &[&str]) -> Result<(String, Option<Observer>), String> {
     place.model.let_go(false);
     // A process of ours alone, among all that sleep.
     let tool = format!("sleep 77.{}", abide_sys::clock::boot_micros());
     // qwen refuses one that only sleeps.
-    let id = place.launch(place.kind.once, &format!("go TOOL:[echo begun; {tool}] and HANG"))?;
+    let id = place.launch_as(options, place.kind.once, &format!("go TOOL:[echo begun; {tool}] and HANG"))?;
     let running = match place.kind.tools {
         Tools::Told | Tools::ToldLate => Some(place.until(&id, "the tool", || Ok(process_of(&tool)))?),
         Tools::None => None,
@@ -158,7 +197,7 @@ fn working(place: &Place) -> Result<(String, Option<Observer>), String> {
 
 /// Kills an agent that works; gives the session and the tool.
 fn kill(place: &Place) -> Result<(String, Option<Observer>), String> {
-    let (id, running) = working(place)?;
+    let (id, running) = working(place, SIZE)?;
     let agent = place.until(&id, "the agent", || Ok(agent(&place.json(&["agents"])?, &id)))?;
     agent.signal(Signal::KILL);
     agent.await_end();

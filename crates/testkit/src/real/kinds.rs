@@ -14,6 +14,10 @@ pub(super) struct Kind {
     pub(super) terminal: &'static [&'static str],
     /// Those with which it does that and asks before it runs a command; none if it never asks, or not in these settings.
     pub(super) asking: Option<&'static [&'static str]>,
+    /// Whether its own files tell what it asks for: then that is known also of one that runs elsewhere.
+    pub(super) files_ask: bool,
+    /// Those with which it runs hooks that nobody has looked at.
+    pub(super) trusting: &'static [&'static str],
     pub(super) tools: Tools,
 }
 
@@ -55,6 +59,8 @@ pub(super) const KINDS: &[Kind] = &[
         ],
         terminal: &[],
         asking: Some(&[]),
+        files_ask: true,
+        trusting: &[],
         tools: Tools::Told,
     },
     Kind {
@@ -82,7 +88,9 @@ pub(super) const KINDS: &[Kind] = &[
         ],
         terminal: &[],
         // It asks only where the model wants it to.
-        asking: None,
+        asking: Some(&["-a", "on-request", "-s", "read-only"]),
+        files_ask: false,
+        trusting: &["--dangerously-bypass-hook-trust"],
         tools: Tools::Told,
     },
     Kind {
@@ -100,6 +108,8 @@ pub(super) const KINDS: &[Kind] = &[
         once: &["-m", "gemini-2.5-flash", "--yolo", "-p", "{prompt}", "--output-format", "stream-json"],
         terminal: &["-m", "gemini-2.5-flash"],
         asking: Some(&["-m", "gemini-2.5-flash"]),
+        files_ask: false,
+        trusting: &[],
         tools: Tools::ToldLate,
     },
     Kind {
@@ -113,12 +123,15 @@ pub(super) const KINDS: &[Kind] = &[
         settings: Some((
             ".config/opencode/opencode.json",
             r#"{"model":"ours/m","permission":{"bash":"allow"},
+                "agent":{"asker":{"mode":"primary","permission":{"bash":"ask"}}},
                 "provider":{"ours":{"npm":"@ai-sdk/openai-compatible","models":{"m":{"tool_call":true}},
                 "options":{"baseURL":"{url}/v1","apiKey":"key-of-nobody"}}}}"#,
         )),
         once: &["run", "--format", "json", "{prompt}"],
         terminal: &[],
-        asking: None,
+        asking: Some(&["--agent", "asker"]),
+        files_ask: false,
+        trusting: &[],
         tools: Tools::Told,
     },
     Kind {
@@ -133,6 +146,8 @@ pub(super) const KINDS: &[Kind] = &[
         once: &["--provider", "ours", "--model", "m", "-p", "{prompt}", "--mode", "json"],
         terminal: &["--provider", "ours", "--model", "m"],
         asking: None,
+        files_ask: false,
+        trusting: &[],
         tools: Tools::Told,
     },
     Kind {
@@ -161,6 +176,8 @@ pub(super) const KINDS: &[Kind] = &[
         ],
         terminal: &["--auth-type", "openai", "-m", "m"],
         asking: Some(&["--auth-type", "openai", "-m", "m"]),
+        files_ask: false,
+        trusting: &[],
         tools: Tools::ToldLate,
     },
     Kind {
@@ -176,6 +193,8 @@ pub(super) const KINDS: &[Kind] = &[
         once: &["--allow-all", "-p", "{prompt}", "--output-format", "json"],
         terminal: &["--allow-all"],
         asking: Some(&[]),
+        files_ask: true,
+        trusting: &[],
         tools: Tools::Told,
     },
     Kind {
@@ -188,7 +207,10 @@ pub(super) const KINDS: &[Kind] = &[
         )),
         once: &["--yes-always", "--message", "{prompt}"],
         terminal: &[],
-        asking: None,
+        // Before it looks at a file that the model named.
+        asking: Some(&[]),
+        files_ask: false,
+        trusting: &[],
         tools: Tools::None,
     },
 ];

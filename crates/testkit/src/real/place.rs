@@ -17,6 +17,9 @@ use crate::{Abide, Observer, Ran, ScratchHome, Terminal};
 /// Below the patience of what runs commands here: abide itself says what was missing.
 pub(super) const PATIENCE: &str = "50s";
 
+/// What a terminal that a person would use is like.
+pub(super) const SIZE: &[&str] = &["--size", "100x30"];
+
 /// So many characters of what an agent said are told where a check fails.
 const LAST_WORDS: usize = 400;
 
@@ -40,11 +43,13 @@ impl Place {
             File::create(path)?.write_all(place.filled(text, "").as_bytes())?;
         }
         fs::create_dir(place.work())?;
+        File::create(place.work().join("notes.txt"))?.write_all(b"nothing yet\n")?;
         for command in [
             &["init", "-q"][..],
+            &["add", "notes.txt"],
             &["config", "user.email", "nobody@example.org"],
             &["config", "user.name", "nobody"],
-            &["commit", "-q", "--allow-empty", "-m", "begin"],
+            &["commit", "-q", "-m", "begin"],
         ] {
             let ran = Ran::of(Command::new("git").args(command).current_dir(place.work()));
             if ran.code() != Some(0) {
@@ -54,10 +59,20 @@ impl Place {
         Ok(place)
     }
 
-    /// Launches the agent with these arguments, detached, and gives the session's ID.
+    /// Launches the agent with these arguments on a terminal, detached, and gives the session's ID.
     pub(super) fn launch(&self, arguments: &[&str], prompt: &str) -> Result<String, String> {
+        self.launch_as(SIZE, arguments, prompt)
+    }
+
+    /// The same with these options of `run`.
+    pub(super) fn launch_as(
+        &self,
+        options: &[&str],
+        arguments: &[&str],
+        prompt: &str,
+    ) -> Result<String, String> {
         let arguments: Vec<String> = arguments.iter().map(|word| self.filled(word, prompt)).collect();
-        let mut command = vec!["run", "-d", "--size", "100x30", "--", self.kind.name];
+        let mut command = [&["run", "-d"], options, &["--", self.kind.name]].concat();
         command.extend(arguments.iter().map(String::as_str));
         Ok(self.done(&command)?.trim_end().to_owned())
     }
@@ -150,6 +165,26 @@ impl Place {
         command
     }
 
+    /// What its screen says of turn and attention.
+    pub(super) fn shown(&self, id: &str) -> Option<(&'static str, &'static str)> {
+        let level = abide_agents::shown(abide_agents::named(self.kind.name)?, &self.lines(id))?;
+        Some((level.turn?.name(), level.attention?.name()))
+    }
+
+    /// Whether it shows that its input is there.
+    pub(super) fn takes_input(&self, id: &str) -> bool {
+        abide_agents::named(self.kind.name).is_some_and(|adapter| adapter.takes_input(&self.lines(id)))
+    }
+
+    fn lines(&self, id: &str) -> Vec<String> {
+        self.run(&["snapshot", id]).stdout.trim_end().lines().map(str::to_owned).collect()
+    }
+
+    /// The directory around all of it, which is its user's.
+    pub(super) fn around(&self) -> &Path {
+        self.home.around().path()
+    }
+
     /// The directory that it works in.
     pub(super) fn work(&self) -> PathBuf {
         self.home.around().join("work")
@@ -191,6 +226,12 @@ pub(super) fn process_of(command: &str) -> Option<Observer> {
     let words = command.replace(' ', "\0") + "\0";
     let is_it = |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|it| it == words.as_bytes());
     pids().find(is_it).and_then(Observer::find)
+}
+
+/// The process that a process was started by.
+pub(super) fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
 fn pids() -> impl Iterator<Item = u32> {

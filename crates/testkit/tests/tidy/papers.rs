@@ -180,3 +180,14 @@ fn the_rules_about_papers_find_what_breaks_them() {
     assert_eq!(machine_paths("README.md", &text).len(), 1);
     assert_eq!(machine_paths("README.md", "network/x and chroot/y").len(), 0);
 }
+
+/// The README's first command names no package.
+#[test]
+fn cargo_run_runs_abide() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let manifest = std::fs::read_to_string(manifest).expect("it is there");
+    assert!(
+        manifest.contains("\ndefault-members = [\"crates/abide\"]\n"),
+        "cargo run has several programs to choose from"
+    );
+}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use abide_core::failure::{Failure, Kind};
 use abide_engine::agents::hooks::{self, Change, Place, Settings, Standing};
+use abide_engine::doctor::{Check, Health};
 use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,10 +103,7 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let place = place();
-        let searched = Variable::Searched.value().unwrap_or_default();
-        let searched: Vec<PathBuf> = std::env::split_paths(&searched).collect();
-        let executable = hooks::executable(&searched)?.display().to_string();
+        let (place, executable) = (place(), executable()?);
         let (dry_run, agents) = match self.act {
             Act::Status(looking) => {
                 let all = || hooks::agents().into_iter().map(str::to_owned).collect();
@@ -125,6 +123,35 @@ impl Verb for Args {
         let is_unreadable = data.agents.iter().any(|view| view.standing == "unreadable");
         Ok(if is_unreadable { Kind::Usage.exit_code() } else { 0 })
     }
+}
+
+/// The path by which agents are to call us.
+fn executable() -> Result<String, Failure> {
+    let searched = Variable::Searched.value().unwrap_or_default();
+    let searched: Vec<PathBuf> = std::env::split_paths(&searched).collect();
+    Ok(hooks::executable(&searched)?.display().to_string())
+}
+
+/// What is wrong with hooks that were installed: none for an agent without.
+pub(crate) fn check() -> Vec<Check> {
+    let (Ok(executable), place) = (executable(), place()) else { return Vec::new() };
+    let check = |agent: &str| {
+        let standing = Settings::read(agent, &place).and_then(|settings| settings.standing(&executable));
+        let (health, detail) = match standing {
+            Ok(Standing::Absent) => return None,
+            Ok(Standing::Installed) => (Health::Good, format!("{agent} tells abide of its turns")),
+            Ok(Standing::Partly(missing)) => {
+                (Health::Weak, format!("{agent} has some of them only: not on {}", missing.join(", ")))
+            }
+            Ok(Standing::Outdated(by)) => {
+                (Health::Weak, format!("those of {agent} call {by}, not this abide"))
+            }
+            Err(failure) => (Health::Weak, failure.message),
+        };
+        let fix = (health != Health::Good).then(|| format!("abide hooks install {agent}"));
+        Some(Check { name: "hooks", health, detail, fix, session: None, code: None })
+    };
+    hooks::agents().into_iter().filter_map(check).collect()
 }
 
 /// Where agents have their settings.

@@ -22,7 +22,7 @@ const EXAMPLES: &str = "Examples:
     A result of a session that is over would change what `wait` has told: it does not count, and is refused \
     with 5, also if the end came while it was being declared. \
     A program may also leave a `result.toml` with status, exit_code and summary in $ABIDE_SESSION_DIR; \
-    what is no result there is not taken, and a fact says why.", signals_end_this!("what was declared stays declared."))
+    what is no result there is not taken, and a fact says why; one that is there at the end outranks what was set.", signals_end_this!("what was declared stays declared."))
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -76,7 +76,7 @@ impl Verb for Args {
         let sessions = front.sessions()?;
         let session = sessions.find(&wanted)?;
         let word = declared(set.status.clone(), set.exit_code, set.summary);
-        let word = word.ok_or_else(|| unclear(&set.status))?;
+        let word = word.map_err(|why| unclear(&set.status, why))?;
         sessions.declare(&session, word.clone())?;
         let data = ResultView {
             id: session.id.to_string(),
@@ -98,15 +98,18 @@ const WORDS: [(&str, &[&str]); 2] = [
 ];
 
 /// A word of one's own says nothing of the code, and a slip must not pass for a failure.
-fn unclear(status: &str) -> Failure {
+fn unclear(status: &str, why: String) -> Failure {
     let known = WORDS.map(|(word, _)| word);
     let lower = status.to_lowercase();
     let said = WORDS.iter().find(|(_, others)| others.contains(&lower.as_str())).map(|(word, _)| *word);
     let meant = said.or_else(|| nearest::nearest(&lower, &known));
     let own = format!("`abide result set {} --exit-code CODE`", shell::word(status));
     let hint = match meant {
+        Some(meant) if meant == status => {
+            format!("`{meant}` alone exits with 1; for a word of your own: {own}")
+        }
         Some(meant) => format!("did you mean `{meant}`? For a word of your own: {own}"),
         None => format!("say `success` or `failure`; for a word of your own: {own}"),
     };
-    Failure::new(Code::Usage, format!("`{status}` alone stands for no exit code")).hint(hint)
+    Failure::new(Code::Usage, why).hint(hint)
 }

@@ -27,7 +27,8 @@ const EXAMPLES: &str = "Examples:
     In zsh, what a line starts in the background is counted from 4 on, and `%1` names nothing there: take `$!` or `%NAME`; where its history is empty, `true` is put there once. \
     In a restricted shell (`rbash`, `set -r`) no line can be run; after `set -r`, what was typed for it stays on the screen. \
     Where a function is named `builtin` or `command`, or an alias `{` or `case`, no line can be run, and what was typed for it may stay on the screen. \
-    Where the line itself changes how its terminal ends lines (`stty -onlcr`), the carriage returns before them may be too many or too few. Several arguments are \
+    Where the line itself changes how its terminal ends lines (`stty -onlcr`), the carriage returns before them may be too many or too few. Where another exec runs in a shell that the line started, \
+    the line's own end cannot be told. Several arguments are \
     joined by blanks. Exits with the line's code; 124 if the time was up; 125 if there is no code to pass on: no \
     shell waits there, the line was broken off or ended its shell, no such session.", signals_end_this!("the line goes on."))
 )]

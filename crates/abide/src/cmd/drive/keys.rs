@@ -4,7 +4,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::keys::press::Press;
 use abide_core::status::Column;
 
-use super::{Patience, TypedView};
+use super::{Patience, TypedView, drive};
 use crate::cmd::{Front, Verb};
 
 const EXAMPLES: &str = "Examples:
@@ -17,11 +17,12 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = concat!("A key is a character, Enter, Tab, BackTab, Backspace, Escape, Space, Minus, Plus, Up, Down, Left, Right, \
+    after_help = "A key is a character, Enter, Tab, BackTab, Backspace, Escape, Space, Minus, Plus, Up, Down, Left, Right, \
     Home, End, PageUp, PageDown, Insert, Delete or F1 to F20, with Ctrl-, Alt- and Shift- before it, in any case of \
     letters; or click, middle-click, right-click, wheel-up, wheel-down, with :ROW,COL counted from 0. Each is encoded as the program asked \
     for: application cursor keys, modifyOtherKeys, the kitty keyboard protocol, the mouse. What no terminal could send \
-    now is refused, and nothing is sent.", signals_end_this!("what is not in the terminal by then is withdrawn."))
+    now is refused, and nothing is sent. \
+    HUP, INT and TERM end this command only, with 128+signal; what is not in the terminal by then is withdrawn, and how much is there is told."
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
@@ -43,11 +44,10 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let sessions = front.sessions()?;
-        let session = sessions.find(&self.session)?;
+        let session = front.sessions()?.find(&self.session)?;
         let patience = self.patience.ms()?;
-        let typed = sessions.driver(&session)?.press(&self.presses()?, patience)?;
-        TypedView::show(&session, typed, front)
+        let presses = self.presses()?;
+        drive(front, &session, |driver| driver.press(&presses, patience))
     }
 }
 

@@ -3,7 +3,7 @@
 use abide_core::failure::Failure;
 use abide_core::status::Column;
 
-use super::{Patience, Text, TypedView};
+use super::{Patience, Text, TypedView, drive};
 use crate::cmd::{Front, Verb};
 
 const EXAMPLES: &str = "Examples:
@@ -15,9 +15,10 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = concat!("The text is put in brackets if the program asked for that, as a terminal does; then it is not taken for \
+    after_help = "The text is put in brackets if the program asked for that, as a terminal does; then it is not taken for \
     keys. Returns once all of it is in the program's terminal, at the program's own pace, whatever its size. \
-    Whatever is not there when the time is up is withdrawn, and how much is there is told.", signals_end_this!("what is not in the terminal by then is withdrawn."))
+    Whatever is not there when the time is up is withdrawn, and how much is there is told. \
+    HUP, INT and TERM end this command only, with 128+signal; what is not in the terminal by then is withdrawn, and how much is there is told."
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
@@ -38,11 +39,9 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let sessions = front.sessions()?;
-        let session = sessions.find(&self.session)?;
+        let session = front.sessions()?.find(&self.session)?;
         let patience = self.patience.ms()?;
         let text = self.text.bytes()?;
-        let typed = sessions.driver(&session)?.paste(&text, patience)?;
-        TypedView::show(&session, typed, front)
+        drive(front, &session, |driver| driver.paste(&text, patience))
     }
 }

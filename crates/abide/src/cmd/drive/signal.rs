@@ -10,7 +10,7 @@ use crate::cmd::{Front, Verb};
 
 const EXAMPLES: &str = "Examples:
   abide signal INT nightly     as Ctrl-C would, to the program alone
-  abide signal USR1 k3v9q2zr   by name, with or without SIG, or by number";
+  abide signal USR1 k3v9q2zr   by name, with or without SIG, or by number; the session may come first";
 
 /// Send a signal to a session's program
 #[derive(Debug, clap::Args)]
@@ -39,13 +39,14 @@ impl Verb for Args {
     const TAKES: Option<Column> = Some(Column::Stoppable);
 
     fn check(&self, _now: i64) -> Result<(), Failure> {
-        self.number().map(drop)
+        self.meant().map(drop)
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
-        let session = sessions.find(&self.session)?;
-        let number = self.number()?;
+        let meant = self.meant();
+        let session = sessions.find(meant.as_ref().map_or(&self.session, |(_, session)| session))?;
+        let (number, _) = meant?;
         sessions.signal(&session, number)?;
         let data = SignalView { id: session.id.to_string(), signal: number, name: signals::name(number) };
         front.output.show(&data, |page| {
@@ -56,8 +57,11 @@ impl Verb for Args {
 }
 
 impl Args {
-    fn number(&self) -> Result<i32, Failure> {
-        signals::parse(&self.signal).ok_or_else(|| {
+    /// Which signal to which session. Most verbs take the session first, so it may stand first here too.
+    fn meant(&self) -> Result<(i32, &str), Failure> {
+        let orders = [(&self.signal, &self.session), (&self.session, &self.signal)];
+        let meant = orders.into_iter().find_map(|(signal, session)| Some((signals::parse(signal)?, session)));
+        meant.map(|(number, session)| (number, session.as_str())).ok_or_else(|| {
             Failure::new(Code::Usage, format!("`{}` is no signal", self.signal))
                 .hint("a signal is given as TERM, SIGTERM or 15")
         })

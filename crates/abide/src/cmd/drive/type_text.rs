@@ -3,7 +3,7 @@
 use abide_core::failure::{Code, Failure};
 use abide_core::status::Column;
 
-use super::{Patience, Text, TypedView};
+use super::{Patience, Text, TypedView, drive};
 use crate::cmd::{Front, Verb};
 
 const EXAMPLES: &str = "Examples:
@@ -16,8 +16,9 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = concat!("Returns once all of it is in the program's terminal. A new line in the text is the Enter key. What one \
-    command types stays together, whoever else types; what is not there when the time is up is withdrawn, and how much is there is told.", signals_end_this!("what is not in the terminal by then is withdrawn."))
+    after_help = "Returns once all of it is in the program's terminal. A new line in the text is the Enter key. What one \
+    command types stays together, whoever else types; what is not there when the time is up is withdrawn, and how much is there is told. \
+    HUP, INT and TERM end this command only, with 128+signal; what is not in the terminal by then is withdrawn, and how much is there is told."
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
@@ -41,15 +42,13 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let sessions = front.sessions()?;
-        let session = sessions.find(&self.session)?;
+        let session = front.sessions()?.find(&self.session)?;
         let patience = self.patience.ms()?;
         let mut text = String::from_utf8(self.text.bytes()?).map_err(|_| {
             Failure::new(Code::Usage, "the text is not UTF-8")
                 .hint("keys have characters; `abide paste` takes any bytes")
         })?;
         text.extend(self.enter.then_some('\n'));
-        let typed = sessions.driver(&session)?.type_text(&text, patience)?;
-        TypedView::show(&session, typed, front)
+        drive(front, &session, |driver| driver.type_text(&text, patience))
     }
 }

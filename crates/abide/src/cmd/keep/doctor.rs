@@ -3,11 +3,13 @@
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_engine::Sessions;
-use abide_engine::doctor::{self, Examining};
+use abide_engine::doctor::{self, Check, Examining, Health};
 use abide_engine::notify::Trying;
 
 use super::notify;
+use crate::cmd::agent::hooks;
 use crate::cmd::{Faulty, Front, Verb};
+use crate::environment::Variable;
 use crate::show::doctor::{DoctorView, put};
 use crate::show::meter::Meter;
 
@@ -43,6 +45,7 @@ impl Verb for Args {
         let how =
             Examining { fix: self.fix, thorough: self.thorough, deliver: &deliver, progress: &progress };
         let mut checks = doctor::examine(&front.home()?, &how)?;
+        checks.extend(hooks::check().into_iter().chain(stale_session(front)));
         meter.clear();
         for fix in checks.iter_mut().filter_map(|check| check.fix.as_mut()) {
             *fix = front.output.hinted(fix);
@@ -51,4 +54,17 @@ impl Verb for Args {
         front.output.show(&data, |page| put(page, &checks))?;
         Ok(if data.healthy { 0 } else { Code::Unhealthy.kind().exit_code() })
     }
+}
+
+/// A shell that was left over from a session, or was given its variables, speaks for a session that is over.
+fn stale_session(front: &Front) -> Option<Check> {
+    let named = Variable::Session.value()?.to_string_lossy().into_owned();
+    let over = match front.sessions().ok()?.find(&named) {
+        Ok(session) if session.verdict.status.is_terminal() => "is over",
+        Err(failure) if failure.code == Code::NoSuchSession => "is not in this home",
+        Ok(_) | Err(_) => return None,
+    };
+    let detail = format!("ABIDE_SESSION names {named}, which {over}: `result set` here means that one");
+    let fix = Some("unset ABIDE_SESSION ABIDE_SESSION_DIR".to_owned());
+    Some(Check { name: "environment", health: Health::Weak, detail, fix, session: None, code: None })
 }

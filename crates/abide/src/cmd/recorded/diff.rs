@@ -3,7 +3,7 @@
 use abide_core::failure::Failure;
 use abide_core::instant::At;
 use abide_core::screen::Screen;
-use abide_engine::{Session, Sessions, Snapshot, let_go};
+use abide_engine::{Session, Sessions, Snapshot, let_go, reversed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -110,6 +110,9 @@ impl Verb for Args {
         if from.snapshot.is_let_go && to.snapshot.is_let_go {
             return Err(let_go(&session.id, session.verdict.status));
         }
+        if self.to.is_some() && to.is_before(&from) {
+            return Err(reversed(&session.id, session.verdict.status));
+        }
         for missing in from.snapshot.gaps.iter().chain(&to.snapshot.gaps) {
             front.output.warn(&missing.says(), None);
         }
@@ -156,6 +159,12 @@ impl Side {
             hash: format!("{:016x}", screen.hash()),
             title: Some(screen.title().to_owned()).filter(|title| !title.is_empty()),
         }
+    }
+
+    fn is_before(&self, from: &Self) -> bool {
+        let [to, from] = [&self.snapshot, &from.snapshot];
+        let sooner = to.instant.zip(from.instant).is_some_and(|(to, from)| to.micros < from.micros);
+        sooner || to.position < from.position
     }
 
     fn row(&self, line: usize) -> i64 {

@@ -8,7 +8,7 @@ use abide_core::instant::{Instant, Span};
 use abide_core::recording::redact::{secrets, starred};
 use abide_core::recording::{Kind, parse_resize};
 use abide_core::screen::Size;
-use abide_engine::{Gap, Session, Sessions, What};
+use abide_engine::{Gap, Replay, Session, Sessions, What};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +25,7 @@ use crate::export::{About, Ending, Export, VIDEO, Wanted};
 use crate::show::recorded::gap::GapView;
 use crate::show::recorded::instant::InstantView;
 use crate::show::secret;
-use crate::target::Target;
+use crate::target::{Target, Writing};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -78,7 +78,7 @@ pub(crate) struct Args {
     fps: Option<u32>,
     #[command(flatten)]
     look: Look,
-    /// Write to this file [default: standard output]
+    /// Write to this file; - for standard output, where it goes without a name too
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// ID, name, unique prefix or @last
@@ -128,10 +128,10 @@ impl Verb for Args {
         Faulty::Warn
     }
 
-    fn run(self, front: &mut Front) -> Result<u8, Failure> {
+    fn run(mut self, front: &mut Front) -> Result<u8, Failure> {
+        self.output = self.output.filter(|path| path != Path::new("-"));
         if front.output.is_json() && self.output.is_none() {
-            return Err(Failure::new(Code::Usage, "with --json the export itself needs another place")
-                .hint("name a file with -o FILE"));
+            return Err(nowhere());
         }
         let sessions = front.sessions()?;
         let session = sessions.find(&self.session)?;
@@ -178,8 +178,7 @@ impl Verb for Args {
         let after = sessions.find(session.id.as_str()).unwrap_or_else(|_| session.clone());
         let exit_code = after.verdict.codes.exit.filter(|_| self.to.is_none());
         let ending = Ending { micros: replay.span_end(&after), exit_code };
-        let last = export.end(replay.screen(), &mut file);
-        file.written(last)?;
+        self.end_span(&mut replay, export.as_mut(), &mut file)?;
         let last = export.finish(ending, &mut file);
         let whole = file.written(last)?;
         progress.clear();
@@ -282,6 +281,28 @@ impl Args {
             .hint(format!("leave it out, or make {} of it", others.join(", "))))
     }
 
+    /// Here the span ends. A secret that begins in it may be known only by what follows.
+    fn end_span(
+        &self,
+        replay: &mut Replay<'_>,
+        export: &mut dyn Export,
+        file: &mut Writing,
+    ) -> Result<(), Failure> {
+        if self.redact && self.to.is_some() {
+            replay.go_on();
+            while let Some(step) = replay.next()? {
+                let more = export.take_behind(&step, file);
+                let needs_more = matches!(more, Ok(true));
+                file.written(more.map(drop))?;
+                if !needs_more {
+                    break;
+                }
+            }
+        }
+        let last = export.end(replay.screen(), file);
+        file.written(last).map(drop)
+    }
+
     fn export(
         &self,
         format: Format,
@@ -318,6 +339,12 @@ impl Args {
         };
         Ok(if self.redact { Box::new(Redacted::new(made)) } else { made })
     }
+}
+
+/// Standard output has the answer.
+fn nowhere() -> Failure {
+    Failure::new(Code::Usage, "with --json the export itself needs another place")
+        .hint("name a file with -o FILE")
 }
 
 /// A name that says no format of ours.

@@ -1,5 +1,6 @@
 //! The same conversation in a new session: refused while it is written, told what was left, and nothing repaired.
 
+use std::io::Write;
 use std::process::Stdio;
 
 use abide_testkit::deadline::until;
@@ -147,6 +148,38 @@ fn without_a_session_the_conversation_that_was_written_to_last_is_gone_on_with()
     let told = resume();
     assert_eq!((&told["from"], &told["came_back"]), (&Value::Null, &true.into()), "{told}");
     assert_ne!(told["conversation"], old);
+}
+
+/// Row 48.
+#[test]
+fn a_conversation_is_not_resumed_while_one_of_several_agents_that_are_not_told_apart_may_be_at_it() {
+    let world = World::new();
+    // An aider is known by its name; what it is at only by being the only one in its directory.
+    let aider = world.beside("aider");
+    std::fs::copy("/bin/sleep", &aider).expect("a copy");
+    let start = || {
+        let mut command = std::process::Command::new(&aider);
+        Running::start(command.arg("1000").current_dir(world.beside("")).stdin(Stdio::null()))
+    };
+    let both = [start(), start()];
+    let resume = || {
+        let mut command = world.abide.command(&["resume", "-d", "--json"]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", world.beside("")));
+        Ran::of(command.current_dir(world.beside("")))
+    };
+    let history = world.beside(".aider.chat.history.md");
+    let said = "\n# aider chat started at 2026-11-17 00:29:07\n\n#### hello  \n";
+    std::fs::File::create(&history).and_then(|mut file| file.write_all(said.as_bytes())).expect("written");
+    let refused = resume();
+    let error = &refused.json()["error"];
+    assert_eq!((refused.code(), &error["code"]), (Some(6), &"conversation_in_use".into()), "{error}");
+    let pids = both.each_ref().map(|agent| agent.pid().to_string());
+    assert!(pids.iter().any(|pid| error["message"].to_string().contains(pid)), "{error}");
+    // Whoever began since it was written to last is at another one.
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1);
+    let file = std::fs::File::options().write(true).open(&history).expect("a file");
+    file.set_modified(long_ago).expect("its own file");
+    let _ = world.wait(data(&resume())["id"].as_str().expect("an ID"));
 }
 
 #[test]

@@ -97,18 +97,27 @@ fn an_agent_that_is_killed_with_all_who_served_it_is_sealed_once_and_its_call_is
     Observer::of(tool).signal(Signal::KILL);
 }
 
+/// The next one has none of the variables that say where the agent's files are.
 #[test]
-fn the_turn_of_an_agent_that_died_together_with_its_scribe_is_closed_by_the_next_one() {
+fn the_turn_of_an_agent_that_died_together_with_its_scribe_is_closed_by_the_next_one_and_its_call_named() {
     let world = World::new();
-    let script = format!("{} -p 'please HANG'; echo left; read go", claude(&world));
+    let tool = world.beside("tool");
+    let call = format!("echo $$ > {tool}; exec sleep 1000");
+    let script = format!("{} -p 'go TOOL:[{call}]'; echo left; read go", claude(&world));
     let id = world.launch(&["--cwd", &world.beside("")], &["sh", "-c", &script]);
     until_it(&world, &id, &["--turn", "working"]);
+    until("the tool runs", || std::fs::read_to_string(&tool).is_ok_and(|text| text.ends_with('\n')));
+    until("its transcript is saved", || !world.told(&id, "checkpointed").is_empty());
     let owner = world.told(&id, "turn_opened")[0]["owner"]["pid"].as_u64();
     let agent = Observer::of(owner.and_then(|pid| u32::try_from(pid).ok()).expect("a pid"));
     kill_at_once(&[scribe(&world, &id), agent]);
     assert_eq!(stands(&world, &id), ("settled".to_owned(), "none".to_owned()));
     until("its turn is closed on record", || !world.told(&id, "turn_closed").is_empty());
+    let closed = world.told(&id, "turn_closed").pop().expect("its turn is closed");
+    assert!(closed["reason"].to_string().contains("unanswered: Bash echo"), "{closed}");
     assert_eq!((seals(&world, &id), &world.inspect(&id)["status"]), (0, &"running".into()));
+    let tool = std::fs::read_to_string(&tool).expect("its pid").trim().parse().expect("a pid");
+    Observer::of(tool).signal(Signal::KILL);
     done(&world, &["stop", &id]);
 }
 

@@ -53,12 +53,44 @@ impl<'a> Stuck<'a> {
         (kept, self.text)
     }
 
-    /// What was pasted is a beginning of it in whole brackets, and this stands behind it.
+    /// What was pasted is a beginning of it in whole brackets, or nothing, and this stands behind it.
     fn check(self, behind: &str) {
         let (kept, text) = self.kept();
         let pasted = kept.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(&format!("{END}{behind}.")));
+        let pasted =
+            pasted.or_else(|| kept.strip_suffix(&format!("{behind}.")).filter(|rest| rest.is_empty()));
         let tail = kept.get(kept.len().saturating_sub(60)..).unwrap_or_default();
         assert!(pasted.is_some_and(|pasted| text.starts_with(pasted) && pasted != text), "{tail:?}");
+    }
+}
+
+#[test]
+fn a_client_that_a_signal_ends_tells_how_much_of_what_it_typed_is_there() {
+    for (verb, signal) in [("type", Signal::TERM), ("paste", Signal::INT), ("paste", Signal::HUP)] {
+        let world = World::new();
+        let (life, gate) = deaf(&world, &world.beside("keys"), "echo ready");
+        life.until_shown("ready");
+        let text = many_keys(200_000).replace('.', "");
+        let file = world.home.around().file("typed", &text);
+        let recorded = || world.dir(&life.id).join("recording").metadata().map_or(0, |file| file.len());
+        let before = recorded();
+        let file = file.to_str().expect("it is text");
+        let mut client = world.start(&[verb, "--json", &life.id, "--file", file, "--timeout", "1m"]);
+        until("it has begun", || recorded() > before);
+        client.signal(signal);
+        let told: serde_json::Value = serde_json::from_str(&client.line()).expect("an answer");
+        assert_eq!(client.reap(), Ending::Exited(128 + signal.as_raw()), "{told}");
+        let error = &told["error"];
+        assert_eq!((&error["code"], &error["session"]), (&"interrupted".into(), &life.id.as_str().into()));
+        let said = error["message"].as_str().and_then(|said| said.split_once(&format!("{}: ", life.id)));
+        let (count, rest) = said.and_then(|(_, said)| said.split_once(' ')).expect("it says how much");
+        assert_eq!(rest, format!("of {} bytes are in its terminal, and the rest was withdrawn", text.len()));
+        gate.open();
+        assert_eq!(world.abide.run(&["type", &life.id, "."]).code(), Some(0));
+        life.program.0.await_end();
+        let kept = std::fs::read_to_string(world.beside("keys")).expect("it is text");
+        let count: usize = count.parse().expect("a number");
+        assert!(kept.strip_suffix('.') == text.get(..count), "{verb}: {count} told, {} came", kept.len());
     }
 }
 

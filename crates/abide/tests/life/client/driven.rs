@@ -3,6 +3,7 @@
 mod batches;
 mod codes;
 mod conditions;
+mod guides;
 mod input;
 mod refusals;
 mod skill;

@@ -41,15 +41,23 @@ fn a_recording_that_was_cut_says_so_to_everybody_while_the_program_runs() {
     let (id, picture) = (life.id.as_str(), world.beside("picture.png"));
     let cast = world.beside("export.cast");
     for args in [
-        &["snapshot", "--json", "--at", "+1000000s", id][..],
+        &["snapshot", "--json", "--at", "-0s", id][..],
         &["export", "--json", "-o", &cast, id],
-        &["screenshot", "--json", "-o", &picture, "--at", "+1000000s", id],
+        &["screenshot", "--json", "-o", &picture, "--at", "-0s", id],
     ] {
         let told = data(&world.abide.run(args));
         assert_eq!(list(&told, "gaps"), 1, "{args:?}: {told}");
     }
-    let diff = world.abide.run(&["diff", id, "--from", "#1", "--to", "+1000000s"]);
+    let diff = world.abide.run(&["diff", id, "--from", "#1", "--to", "-0s"]);
     assert!(diff.stderr.contains("the recording was cut"), "{diff:?}");
+    // What came and is not on record is told as missing, and what has not come as that.
+    let now = data(&world.abide.run(&["snapshot", "--json", id]));
+    for at in [format!("seq:{}", now["seq"]), "#5000".to_owned()] {
+        let told = data(&world.abide.run(&["snapshot", "--json", "--at", &at, id]));
+        assert_eq!(list(&told, "gaps"), 1, "{at}: {told}");
+    }
+    let ahead = world.abide.run(&["snapshot", "--at", "+99h", id]);
+    assert!(ahead.code() == Some(2) && ahead.stderr.contains("has not come to that time"), "{ahead:?}");
     assert!(world.abide.run(&["logs", id]).stdout.contains("was cut here"));
     let whole = data(&world.abide.run(&["snapshot", "--json", "--at", "#2", id]));
     assert_eq!(list(&whole, "gaps"), 0, "what came before it is whole: {whole}");
@@ -137,7 +145,7 @@ fn whatever_becomes_of_a_recording_afterwards_is_told_by_everybody() {
     assert_eq!(doctor(&world).1, ["bad"]);
     let found = world.abide.run(&["search", "--json", "words"]);
     assert_eq!(list(&data(&found), "incomplete"), 1, "{found:?}");
-    assert!(found.stderr.contains("cannot be read"), "{found:?}");
+    assert!(found.stderr.contains("is gone"), "{found:?}");
 }
 
 #[test]

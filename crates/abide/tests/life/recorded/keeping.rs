@@ -215,7 +215,7 @@ fn behind_what_was_let_go_the_screen_is_known_from_the_recording_alone() {
         assert!(is_gone && kept.ends_with("\n6098\n6099\nlast\n"), "{before} and {} bytes", kept.len());
         kept.replace('\0', "")
     };
-    let seen = || (snapshot(&["--at", "+1h"]), snapshot(&["--at", "#5"]), logs());
+    let seen = || (snapshot(&["--at", "-0s"]), snapshot(&["--at", "#5"]), logs());
     let (before, live) = (seen(), snapshot(&[]));
     assert!(
         says(&["snapshot", "--at", "#5"]).stdout.starts_with("the header\n"),

@@ -136,8 +136,8 @@ fn a_signal_reaches_the_program_as_any_would_and_is_no_stop() {
     let life = world.live(&["trap-exit TERM 9", "print ready", "hang"]);
     life.until_shown("ready");
     let sent = data(&world.abide.run(&["signal", "--json", "TERM", &life.id]));
-    assert_eq!(life.program.0.ending(), Some(Ending::Exited(9)), "{sent}");
     let (code, told) = world.wait(&life.id);
+    assert_eq!(life.program.0.ending(), Some(Ending::Exited(9)), "{sent}");
     assert_eq!((code, &told["outcome"]["kind"]), (Some(9), &"exited".into()), "{told}");
     assert_eq!((world.told(&life.id, "signalled").len(), world.told(&life.id, "stop_asked").len()), (1, 0));
     let signals = ["WINCH", "CONT"].map(|name| world.abide.run(&["signal", name, &life.id]).code());

@@ -12,6 +12,12 @@ use crate::story::{How, LastTurn, Reader, Story, Tokens};
 /// Commands that ask the model; what others do is no turn.
 const ASKING: [&str; 4] = ["/ask ", "/code ", "/architect ", "/context "];
 
+/// What a person agrees to for the model to be asked again, in the same turn.
+const AGREED: [&str; 3] =
+    ["Add file to the chat? ", "Attempt to fix lint errors? ", "Attempt to fix test errors? "];
+/// What it asks the model again for by itself.
+const AGAIN: &str = "The LLM did not conform to the edit format.";
+
 /// Reads such a file as it grows.
 #[derive(Debug)]
 pub(super) struct History {
@@ -116,7 +122,11 @@ impl Said {
         } else if remark.starts_with("litellm.") {
             self.close(How::Failed);
         } else if remark.starts_with("Retrying in ") {
-            self.reopen();
+            self.reopen(How::Failed);
+        } else if remark == AGAIN || is_agreed(remark) {
+            self.reopen(How::Answered);
+        } else if remark.starts_with("Only ") && remark.ends_with(" reflections allowed, stopping.") {
+            self.close(How::Answered);
         }
     }
 
@@ -127,13 +137,20 @@ impl Said {
         }
     }
 
-    fn reopen(&mut self) {
-        let failed = |turn: &&mut LastTurn| turn.closed.is_some_and(|(_, how)| how == How::Failed);
-        if let Some(turn) = self.story.turn.as_mut().filter(failed) {
+    /// What was closed in this way goes on.
+    fn reopen(&mut self, closed: How) {
+        let is_so = |turn: &&mut LastTurn| turn.closed.is_some_and(|(_, how)| how == closed);
+        if let Some(turn) = self.story.turn.as_mut().filter(is_so) {
             turn.closed = None;
             self.story.turns -= 1;
         }
     }
+}
+
+/// Whether a person, asked for something for which the model is asked again, said yes to it or to all of its kind.
+fn is_agreed(remark: &str) -> bool {
+    AGREED.iter().any(|asked| remark.starts_with(asked))
+        && (remark.ends_with(": y") || remark.ends_with(": a"))
 }
 
 /// Out of `2.4k sent, 1.1k cache write, 3k cache hit, 150 received. Cost: ...`.

@@ -240,6 +240,13 @@ impl Conversation {
     }
 }
 
+/// The instant that a line tells of: that of a message, or of the last one.
+pub(super) fn told_at(line: &[u8]) -> Option<i64> {
+    let record = serde_json::from_slice::<Record>(line).ok()?;
+    let told = |record: &Record| moment(record.at.as_deref().or(record.last_updated.as_deref())?);
+    record.patch.as_deref().map_or_else(|| told(&record), told)
+}
+
 /// What a message of the user's is: a prompt, or results.
 fn said(content: &Value, at: Option<i64>) -> Node {
     let results: Vec<&Value> =

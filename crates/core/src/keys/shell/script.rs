@@ -1,6 +1,6 @@
 //! What makes a shell run a line. Three files stand in a directory of the session: `a` takes what is typed here out of the
 //! history, `l` says that the line begins and gives it, if `a` was read before it (in zsh `a` does both), `z` says its
-//! end. The line is evaluated by what is typed, not by a file, so that its errors and its `return` are those of a line at
+//! end, and leaves `e` to say that it did. The line is evaluated by what is typed, not by a file, so that its errors and its `return` are those of a line at
 //! the prompt; what is wrong with it cannot swallow `z`. It is given by a descriptor of its own: what a trap or a function
 //! of the user's prints meanwhile is none of it. What the line and the prompt see of the exit code before them is right, and
 //! no name stays.
@@ -28,12 +28,13 @@ pub enum Case {
 #[must_use]
 pub fn keys(shell: Shell, path: &str, nonce: &str) -> Vec<Step> {
     let quoted = |file: &str| quote(shell, &format!("{path}/{file}"));
-    let (a, l, z) = (quoted("a"), quoted("l"), quoted("z"));
+    let (a, l, z, traps) = (quoted("a"), quoted("l"), quoted("z"), quoted("t"));
     // As a group it makes no sense behind whatever may stand there, and nothing of both is run. No key erases that first:
     // it may be bound to a command of the user's.
     let run = match shell {
+        // What is read does not see the traps around it.
         Shell::Bash => Keys::Paste(format!(
-            " {{ \\builtin . {a}; \\builtin eval \"$({{ \\builtin . {l}; }} 3>&1 >/dev/null)\"; \
+            " {{ __abide=$?; \\builtin trap -p DEBUG RETURN ERR CHLD >|{traps}; \\builtin . {a}; \\builtin eval \"$({{ \\builtin . {l}; }} 3>&1 >/dev/null)\"; \
             {{ \\builtin . {z}; }} >/dev/null 2>&1; }}"
         )),
         Shell::Zsh => return zsh_keys(nonce, (&a, &z)),
@@ -53,12 +54,26 @@ pub fn keys(shell: Shell, path: &str, nonce: &str) -> Vec<Step> {
     vec![Step { keys: vec![run, Keys::Press("enter")], case: Case::Always }]
 }
 
+/// What the shell echoes of that, if it is known: just what is typed. The editors of zsh and fish draw it as they like.
+#[must_use]
+pub fn echoed(shell: Shell, path: &str, nonce: &str) -> String {
+    let typed = match shell {
+        Shell::Bash | Shell::Dash => keys(shell, path, nonce).into_iter().flat_map(|step| step.keys).next(),
+        Shell::Zsh | Shell::Fish => None,
+    };
+    match typed {
+        Some(Keys::Type(text) | Keys::Paste(text)) => text,
+        Some(Keys::Press(_)) | None => String::new(),
+    }
+}
+
 /// A line that begins with a blank is kept out of zsh's history if an option is on; it must be before that line is read.
 /// Expanding a word in the line editor sets it, by the key that does so in its emacs keymap, else by that of its vi
 /// keymap; `a` sets it back. The word becomes a sign, which is erased.
 fn zsh_keys(nonce: &str, (a, z): (&str, &str)) -> Vec<Step> {
     const SIGN: usize = 8;
-    let sign = nonce.chars().take(SIGN).collect::<String>().to_lowercase();
+    // With a letter, so that it is not what is typed.
+    let sign = format!("a{}", nonce.chars().take(SIGN - 1).collect::<String>().to_lowercase());
     let set = "${${options[histignorespace]:#on}:+${options[histignorespace]::=on}${__abide_h::=1}}";
     let word = format!("${{{set}:+}}${{(L):-{}}}", sign.to_uppercase());
     let erased = |typed: usize| vec![Keys::Press("backspace"); typed];
@@ -86,6 +101,8 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
     let begins = printed(&veil::begins(nonce));
     let ends = printed(&veil::ends(nonce));
     let given = quote(shell, &format!("{path}/r"));
+    // Whoever finds the shell at its prompt again learns from this that the end was told, however late it is read.
+    let told = quote(shell, &format!("{path}/e"));
     match shell {
         Shell::Fish => [
             ("a", format!("set -l n $status\ntrue >{given}\nprintf '{begins}' >/dev/tty\nreturn $n\n")),
@@ -100,7 +117,7 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
             (
                 "z",
                 format!(
-                    "set -l n $status\ntest -e {given}; and printf '{ends}%s\\007' $n >/dev/tty\nreturn $n\n"
+                    "set -l n $status\ntest -e {given}; and begin; true >{told}; printf '{ends}%s\\007' $n >/dev/tty; end\nreturn $n\n"
                 ),
             ),
         ],
@@ -135,10 +152,10 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
                 }
                 Shell::Bash | Shell::Dash | Shell::Fish => ("", String::new(), ""),
             };
-            let told = quote(shell, &format!("{path}/j"));
-            let (notice, tell) = notices(shell, &told, &line).unwrap_or_default();
-            let a =
-                format!("__abide=$?\n{quiet}\n{calm}{forget}{notice}{print} '' >|{given}\n{names}{leave}\n");
+            let ended = quote(shell, &format!("{path}/j"));
+            let [notice, read, tell] = notices(shell, &ended, &line).unwrap_or_default();
+            let begin_a = keep_code(shell, (path, nonce), &print);
+            let a = format!("{begin_a}{quiet}\n{calm}{forget}{notice}{print} '' >|{given}\n{names}{leave}\n");
             let traced = "{ \\\\unset __abide_x; \\\\set -%s; (\\\\exit %s); } 2>/dev/null";
             let l = format!(
                 "__abide=$?\n{builtin} test -e {given} || {builtin} exit $__abide\n\
@@ -146,10 +163,26 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
                 case ${{__abide_x-}} in ?*) {print} '{traced}\\n' \"$__abide_x\" \"$__abide\" >&3;; esac\n\
                 {print} '%s\\n' {said} >&3\n{builtin} exit $__abide\n"
             );
-            let end = format!("{print} '{ends}%s\\007' \"$__abide\" >/dev/tty");
-            let z = format!("__abide=$?\n{restore}{builtin} test -e {given} && {end}\n{tell}{leave}\n");
+            // What is told behind the end is read before that is: whoever waits for it removes the files then.
+            let end = format!(
+                "{{ {print} '' >|{told} || {builtin} :; {print} '{ends}%s\\007' \"$__abide\" >/dev/tty; }}"
+            );
+            let z = format!("__abide=$?\n{restore}{read}{builtin} test -e {given} && {end}\n{tell}{leave}\n");
             [("a", a), ("l", l), ("z", z)]
         }
+    }
+}
+
+/// Keeps the code before the line, which bash was made to by what is typed before it looked for traps; then says whether
+/// nothing but the line is shown: no trace, and no trap for every command.
+fn keep_code(shell: Shell, (path, nonce): (&str, &str), print: &str) -> String {
+    let unless_traced = |say: &str| format!("case $- in *[xv]*) ;; *) {say};; esac\n");
+    let say = format!("{print} '{}' >/dev/tty", printed(&veil::quiet(nonce)));
+    let traps = quote(shell, &format!("{path}/t"));
+    match shell {
+        Shell::Bash => unless_traced(&format!("\\builtin test -s {traps} || {say}")),
+        Shell::Dash => format!("__abide=$?\n{}", unless_traced(&say)),
+        Shell::Zsh | Shell::Fish => "__abide=$?\n".to_owned(),
     }
 }
 
@@ -173,12 +206,14 @@ fn zsh_line(line: &str) -> String {
 
 /// bash tells what ended in the background behind the next command that it waits for, which is no output of that: it
 /// is asked before the line, and what it says is shown behind it. A line that asks itself, by `jobs` or `wait -n`, is left to hear it.
-fn notices(shell: Shell, told: &str, line: &str) -> Option<(String, String)> {
+fn notices(shell: Shell, told: &str, line: &str) -> Option<[String; 3]> {
     let asks = ["jobs", "wait -"].into_iter().any(|word| line.contains(word));
     (shell == Shell::Bash && !asks).then(|| {
         let ask = format!("\\builtin jobs -rn >/dev/null\n\\builtin jobs -n >|{told}\n");
-        let tell = format!("\\builtin test -s {told} && \\builtin printf '%s\\n' \"$(<{told})\" >/dev/tty\n");
-        (ask, tell)
+        let read = format!("\\builtin test -s {told} && __abide_j=$(<{told})\n");
+        let tell = "case ${__abide_j-} in ?*) \\builtin printf '%s\\n' \"$__abide_j\" >/dev/tty; \
+            \\builtin unset __abide_j;; esac\n";
+        [ask, read, tell.to_owned()]
     })
 }
 
@@ -226,4 +261,19 @@ fn quote(shell: Shell, text: &str) -> String {
         Shell::Bash | Shell::Zsh | Shell::Dash => text.replace('\'', "'\\''"),
     };
     format!("'{inside}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_hears_of_a_lines_end_may_remove_its_files_and_nothing_is_lost() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Dash] {
+            let files = files(shell, "/path", "nonce", "line");
+            let z = &files[2].1;
+            let told = z.find(&printed(&veil::ends("nonce"))).expect("it tells the end");
+            assert!(!z[told..].contains("/path"), "{shell:?}: {z}");
+        }
+    }
 }

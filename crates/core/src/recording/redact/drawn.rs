@@ -21,6 +21,8 @@ struct Origin {
     piece: u64,
     at: usize,
     ch: char,
+    /// It was told to be secret.
+    told: bool,
 }
 
 #[derive(Debug)]
@@ -41,12 +43,20 @@ struct StandIns {
 }
 
 impl Drawn {
-    /// What is on the screen was there before the first piece.
-    pub(super) fn new(screen: &Screen) -> Self {
-        let mut screen = screen.at_rest();
-        screen.watch(&mut |_| 0);
+    /// What is on the screen was there before the other pieces: this one is its characters.
+    pub(super) fn new(piece: u64, screen: &Screen) -> Self {
         let [narrow, wide] = FIRST.map(StandIns::new);
-        Self { screen, narrow, wide }
+        let mut drawn = Self { screen: screen.at_rest(), narrow, wide };
+        let mut at = 0;
+        let Self { screen, narrow, wide } = &mut drawn;
+        screen.replace_characters(&mut |ch| {
+            let origin = Origin { piece, at, ch, told: false };
+            at += ch.len_utf8();
+            let stand_ins = of_width(ch, narrow, wide);
+            stand_ins.and_then(|all| all.next(origin)).unwrap_or(ch)
+        });
+        screen.watch(&mut |_| 0);
+        drawn
     }
 
     pub(super) fn resize(&mut self, size: Size) {
@@ -63,12 +73,8 @@ impl Drawn {
             if fed.len() > AT_ONCE || (ch == '\u{1b}' && takes_away(&rest[..length])) {
                 self.feed(&mut fed, found);
             }
-            let stand_ins = match columns(ch) {
-                Some(1) if ch != ' ' => Some(&mut self.narrow),
-                Some(2) => Some(&mut self.wide),
-                _ => None,
-            };
-            let origin = Origin { piece, at, ch };
+            let stand_ins = of_width(ch, &mut self.narrow, &mut self.wide);
+            let origin = Origin { piece, at, ch, told: false };
             match stand_ins
                 .filter(|_| ch != '\u{1b}')
                 .and_then(|all| all.stand_in(origin, &self.screen, &fed))
@@ -99,16 +105,18 @@ impl Drawn {
         lines.iter().for_each(|line| self.look_at(line, found));
     }
 
-    fn look_at(&self, line: &Sighted, found: &mut Vec<(u64, Range<usize>)>) {
+    fn look_at(&mut self, line: &Sighted, found: &mut Vec<(u64, Range<usize>)>) {
         let drawn = String::from_utf8_lossy(&line.text);
         let origins: Vec<(char, Option<Origin>)> = drawn.chars().map(|ch| (ch, self.origin(ch))).collect();
         let text: String =
             origins.iter().map(|(ch, origin)| origin.map_or(*ch, |origin| origin.ch)).collect();
         let secrets = super::secrets(&text);
         let mut hidden = super::within(&secrets);
-        for ((at, _), (_, origin)) in text.char_indices().zip(&origins) {
-            if let (true, Some(Origin { piece, at, .. })) = (hidden(at), origin) {
+        for ((at, _), (ch, origin)) in text.char_indices().zip(&origins) {
+            if let (true, Some(Origin { piece, at, told: false, .. })) = (hidden(at), origin) {
                 found.push((*piece, *at..*at + 1));
+                self.narrow.tell(*ch);
+                self.wide.tell(*ch);
             }
         }
     }
@@ -120,7 +128,7 @@ impl Drawn {
 
 impl StandIns {
     fn new(first: u32) -> Self {
-        Self { first, origins: vec![None; STAND_INS], free: Vec::new(), pass: 0 }
+        Self { first, origins: vec![None; STAND_INS], free: (0..STAND_INS as u32).collect(), pass: 0 }
     }
 
     fn number(&self, ch: char) -> Option<usize> {
@@ -132,6 +140,13 @@ impl StandIns {
 
     fn origin(&self, ch: char) -> Option<Origin> {
         self.origins[self.number(ch)?]
+    }
+
+    /// The character that this one stands for was told to be secret.
+    fn tell(&mut self, ch: char) {
+        if let Some(origin) = self.number(ch).and_then(|number| self.origins[number].as_mut()) {
+            origin.told = true;
+        }
     }
 
     /// One that is on no screen and not about to be drawn; none if there is none.
@@ -148,16 +163,31 @@ impl StandIns {
             self.pass = if self.free.is_empty() { AGAIN } else { 0 };
         }
         self.pass = self.pass.saturating_sub(1);
+        self.next(origin)
+    }
+
+    /// One that is known to be free; none if none is.
+    fn next(&mut self, origin: Origin) -> Option<char> {
         let number = self.free.pop()?;
         self.origins[number as usize] = Some(origin);
         char::from_u32(self.first + number)
     }
 }
 
+/// What stands for a character, if anything does.
+fn of_width<'a>(ch: char, narrow: &'a mut StandIns, wide: &'a mut StandIns) -> Option<&'a mut StandIns> {
+    match columns(ch) {
+        Some(1) if ch != ' ' => Some(narrow),
+        Some(2) => Some(wide),
+        _ => None,
+    }
+}
+
 /// Whether a sequence may take text off the screen.
 fn takes_away(sequence: &str) -> bool {
+    // What nearly every redraw begins and ends with: the cursor and the update.
+    const KEEP: [&str; 4] = ["?25h", "?25l", "?2026h", "?2026l"];
     let control = sequence.strip_prefix("\u{1b}[");
-    sequence == "\u{1b}c"
-        || control
-            .is_some_and(|rest| rest.ends_with(|last| "JKPXLMST@".contains(last)) || rest.starts_with('?'))
+    let takes = |rest: &str| rest.ends_with(|last| "JKPXLMST@".contains(last)) || rest.starts_with('?');
+    sequence == "\u{1b}c" || control.is_some_and(|rest| takes(rest) && !KEEP.contains(&rest))
 }

@@ -19,6 +19,11 @@ const PARTS: usize = 16;
 /// Of a secret that is longer, so much is remembered before and behind its beginning.
 const LONGEST_NAME: usize = 256;
 
+/// For each byte of a line so many places of it may be looked at again, lest one that is long takes for ever; then so many
+/// before and behind the cursor are.
+const LOOKS: usize = 64;
+const NEAR: usize = 256;
+
 /// Which of the two streams a piece belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -63,6 +68,8 @@ struct Line {
     first: Option<u64>,
     /// The cursor was moved: what is written next may cover what was never looked at.
     moved: bool,
+    /// So many places may be looked at again.
+    looks: usize,
     redact: Redact,
 }
 
@@ -90,14 +97,20 @@ impl<T> Default for Redactor<T> {
 }
 
 impl<T> Redactor<T> {
-    /// This has been shown; the first piece goes on with it.
-    pub fn go_on(&mut self, screen: &Screen) {
+    /// This has been shown, and is a piece as well, made of the characters of the screen: what begins in it may be whole only
+    /// with the pieces that go on with it.
+    pub fn go_on(&mut self, with: T, screen: &Screen) {
+        let number = self.first + self.queue.len() as u64;
+        let shown: String = screen.characters().collect();
+        self.bytes += shown.len() + PIECE;
+        self.queue.push_back(Held { with, text: shown, secrets: Vec::new() });
         let (above, text) = super::before_cursor(screen);
         self.shown.row = Some(usize::from(screen.live().cursor().row) + 1);
         self.shown.redact = above;
         self.shown.cells = text.chars().map(|ch| Cell { ch: Some(ch), written: Vec::new() }).collect();
         self.shown.column = self.shown.cells.len();
-        self.drawn = Some(Drawn::new(screen));
+        self.shown.first = Some(number).filter(|_| self.shown.column > 0);
+        self.drawn = Some(Drawn::new(number, screen));
     }
 
     /// What follows is shown in another size.
@@ -174,8 +187,10 @@ impl<T> Redactor<T> {
     fn note(&mut self, found: Vec<(u64, Range<usize>)>) {
         for (number, range) in found {
             let held = number.checked_sub(self.first).and_then(|at| self.queue.get_mut(at as usize));
-            if let Some(held) = held {
-                held.secrets.push(range);
+            let Some(Held { secrets, .. }) = held else { continue };
+            match secrets.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                Some(_) | None => secrets.push(range),
             }
         }
     }
@@ -194,6 +209,7 @@ impl<T> Redactor<T> {
 
 impl Line {
     fn take(&mut self, number: u64, text: &str, found: &mut Vec<(u64, Range<usize>)>) {
+        self.looks = self.looks.saturating_add(LOOKS * text.len());
         let mut at = 0;
         while let Some(c) = text[at..].chars().next() {
             let rest = &text[at..];
@@ -221,7 +237,7 @@ impl Line {
     fn uncover(&mut self, c: char, found: &mut Vec<(u64, Range<usize>)>) {
         let covered = self.cells.get(self.column).and_then(|cell| cell.ch);
         if self.moved && covered.is_some_and(|covered| covered != c && covered != ' ') {
-            self.look(false, found);
+            self.look_before_change(found);
             self.moved = false;
         }
     }
@@ -232,6 +248,10 @@ impl Line {
         }
         let cell = &mut self.cells[self.column];
         cell.ch = Some(c);
+        // Most are written once, and there may be many.
+        if cell.written.is_empty() {
+            cell.written.reserve_exact(1);
+        }
         cell.written.push((number, at));
         self.column += 1;
         self.first.get_or_insert(number);
@@ -251,9 +271,9 @@ impl Line {
             'C' => self.go(self.column + count),
             'D' => self.go(self.column.saturating_sub(count)),
             'G' => self.go(count - 1),
-            'K' => {
-                // What goes may have been a secret too.
-                self.look(false, found);
+            // What goes may have been a secret too.
+            'K' if self.column < self.cells.len() => {
+                self.look_before_change(found);
                 self.cells.truncate(self.column);
             }
             // Elsewhere on the screen another line begins.
@@ -271,22 +291,33 @@ impl Line {
         }
     }
 
-    fn text(&self) -> String {
-        self.cells.iter().map(|cell| cell.ch.unwrap_or(' ')).collect()
+    /// Looks for secrets in the line, some of which is about to go.
+    fn look_before_change(&mut self, found: &mut Vec<(u64, Range<usize>)>) {
+        let whole = 0..self.cells.len();
+        let near = self.column.saturating_sub(NEAR)..whole.end.min(self.column + NEAR);
+        let part = if near.len() < whole.len() && self.looks < whole.len() { near } else { whole };
+        self.looks = self.looks.saturating_sub(part.len());
+        self.look_at(part, &mut self.redact.clone(), found);
     }
 
     /// Looks for secrets in the line as it is; only one that is over counts for the next.
     fn look(&mut self, over: bool, found: &mut Vec<(u64, Range<usize>)>) {
-        let text = self.text();
         let mut redact = self.redact.clone();
-        let secrets = redact.line(&text);
+        self.look_at(0..self.cells.len(), &mut redact, found);
         if over {
             self.redact = redact;
         }
+    }
+
+    /// Every place of the pieces that is found is told once.
+    fn look_at(&mut self, part: Range<usize>, redact: &mut Redact, found: &mut Vec<(u64, Range<usize>)>) {
+        let cells = self.cells.get_mut(part).unwrap_or_default();
+        let text = text(cells);
+        let secrets = redact.line(&text);
         let mut hidden = super::within(&secrets);
-        for (cell, (at, _)) in self.cells.iter().zip(text.char_indices()) {
+        for (cell, (at, _)) in cells.iter_mut().zip(text.char_indices()) {
             if hidden(at) {
-                found.extend(cell.written.iter().map(|(number, start)| (*number, *start..*start + 1)));
+                found.extend(cell.written.drain(..).map(|(number, start)| (number, start..start + 1)));
             }
         }
     }
@@ -300,7 +331,7 @@ impl Line {
         self.first =
             self.cells.iter().filter_map(|cell| cell.written.first()).map(|(number, _)| *number).min();
         let Some(from) = self.cells.len().checked_sub(known).filter(|from| *from > 0) else { return };
-        let text = self.text();
+        let text = text(&self.cells);
         let open = self.redact.clone().line(&text).pop().filter(|secret| secret.end == text.len());
         let begins = open.map_or(from, |secret| text[..secret.start].chars().count());
         let named = begins.saturating_sub(LONGEST_NAME)..(begins + LONGEST_NAME).min(from);
@@ -315,6 +346,11 @@ impl Line {
         self.cells.clear();
         (self.column, self.row, self.first) = (0, None, None);
     }
+}
+
+/// What places of a line show.
+fn text(cells: &[Cell]) -> String {
+    cells.iter().map(|cell| cell.ch.unwrap_or(' ')).collect()
 }
 
 /// How long the sequence is that a text begins with.
@@ -411,14 +447,43 @@ mod tests {
 
     /// What is left of pieces that go on with a screen.
     fn drawn(before: &Screen, pieces: &[&str]) -> String {
+        beginning_and_rest(before, pieces).1
+    }
+
+    /// What is left of the screen that pieces go on with, and of them.
+    fn beginning_and_rest(before: &Screen, pieces: &[&str]) -> (String, String) {
         let mut redactor = Redactor::default();
-        redactor.go_on(before);
-        let mut given = String::new();
+        redactor.go_on((), before);
+        let mut given = Vec::new();
         for piece in pieces {
-            redactor.push((), Side::Shown, (*piece).to_owned(), &mut |(), text| given.push_str(&text));
+            redactor.push((), Side::Shown, (*piece).to_owned(), &mut |(), text| given.push(text));
         }
-        redactor.finish(&mut |(), text| given.push_str(&text));
-        given
+        redactor.finish(&mut |(), text| given.push(text));
+        let rest = given.split_off(1).concat();
+        (given.concat(), rest)
+    }
+
+    #[test]
+    fn of_a_token_that_had_begun_before_the_first_piece_nothing_is_left() {
+        let (begun, rest) = beginning_and_rest(&screen(b"$ echo\r\nghp_ab1"), &["cdefghijklm2nop\r\n"]);
+        assert_eq!((begun.trim_end(), rest.as_str()), ("$ echo*******", "***************\r\n"));
+        let apart = screen("\u{6f22}\x1b[5;5Hghp_01\x1b[9;1Hstatus".as_bytes());
+        let (begun, rest) =
+            beginning_and_rest(&apart, &["\x1b[5;11H2345\x1b[9;1H3", "\x1b[5;15H6789\x1b[9;1H"]);
+        assert!(begun.contains("******") && !begun.contains("ghp_") && begun.contains("status"), "{begun}");
+        assert_eq!(rest, "\x1b[5;11H****\x1b[9;1H3\x1b[5;15H****\x1b[9;1H");
+        let mut seen = apart.at_rest();
+        seen.star(&begun);
+        assert_eq!(seen.visible_text().trim_end(), "\u{6f22}\n\n\n\n    ******\n\n\n\nstatus");
+        // What stands before the cursor waits for the end of its line, also where somebody waits for it.
+        let mut redactor = Redactor::default();
+        redactor.go_on((), &screen(b"ghp_ab1"));
+        let mut given = Vec::new();
+        redactor.catch_up(&mut |(), text| given.push(text));
+        assert_eq!(given, Vec::<String>::new());
+        redactor.push((), Side::Shown, "cdefghijklm\r\n".to_owned(), &mut |(), text| given.push(text));
+        redactor.catch_up(&mut |(), text| given.push(text));
+        assert_eq!(given.concat().trim_end(), "*".repeat(18));
     }
 
     #[test]
@@ -465,8 +530,9 @@ mod tests {
     #[test]
     fn whoever_waits_is_given_the_lines_that_are_over() {
         let mut redactor = Redactor::default();
-        redactor.go_on(&screen(b""));
+        redactor.go_on((), &screen(b""));
         let mut given = Vec::new();
+        redactor.catch_up(&mut |(), text| assert_eq!(text, ""));
         redactor.push((), Side::Shown, "one\r\n".to_owned(), &mut |(), text| given.push(text));
         redactor.push((), Side::Shown, "\x1b[5;1Hghp_01234".to_owned(), &mut |(), text| given.push(text));
         assert_eq!(given, Vec::<String>::new());
@@ -483,7 +549,7 @@ mod tests {
     #[test]
     fn characters_never_run_out() {
         let mut redactor = Redactor::default();
-        redactor.go_on(&screen(b""));
+        redactor.go_on((), &screen(b""));
         let mut given = String::new();
         let flood = "\x1b[2;1Hx\u{6f22}y".repeat(40_000);
         redactor
@@ -525,6 +591,37 @@ mod tests {
         // A long piece is done with in no time.
         let told = short(&[format!("password={}", "x".repeat(8 * MOST))]);
         assert_eq!(told.matches('*').count(), 8 * MOST);
+    }
+
+    #[test]
+    fn however_a_long_line_is_made_it_is_done_with_in_no_time() {
+        // Each takes many times as long if anything of it is looked at as often as there are parts of it.
+        for (part, times, hidden) in [
+            ("://a:", 25_000, 0),
+            ("curl -u=", 8_000, 0),
+            ("\rtoken=12345 of 9", 2_500, 5 * 2_500),
+            ("token=1 xy\x1b[D\x1b[K", 2_500, 2_500),
+            ("xy\u{8}", 8_000, 0),
+        ] {
+            let mut redactor = Redactor::default();
+            let (mut given, mut places) = (String::new(), 0);
+            for piece in part.repeat(times).as_bytes().chunks(part.len() * 1000) {
+                let piece = String::from_utf8(piece.to_vec()).unwrap();
+                redactor.push((), Side::Shown, piece, &mut |(), text| given.push_str(&text));
+                places = redactor.queue.iter().map(|held| held.secrets.len()).sum();
+            }
+            redactor.finish(&mut |(), text| given.push_str(&text));
+            assert_eq!(given.matches('*').count(), hidden, "{part}");
+            assert!(places <= hidden, "{part}: each place is told once, {places} were");
+        }
+        let mut redactor = Redactor::default();
+        redactor.go_on((), &screen(b""));
+        redactor.push((), Side::Shown, format!("token={}", "a".repeat(300)), &mut |(), _| {});
+        for _ in 0..2_000 {
+            redactor.push((), Side::Shown, "\x1b[2;3Hb\x1b[9;1H!\x1b[K".to_owned(), &mut |(), _| {});
+        }
+        let places: usize = redactor.queue.iter().map(|held| held.secrets.len()).sum();
+        assert!(places < 5_000, "{places}");
     }
 
     #[test]

@@ -42,6 +42,21 @@ pub(super) fn first(bytes: &[u8]) -> First {
     }
 }
 
+/// What is left of these bytes without sequences and controls.
+pub(super) fn text(bytes: &[u8]) -> Vec<u8> {
+    let (mut text, mut open) = (Vec::new(), Vec::new());
+    for &byte in bytes {
+        open.push(byte);
+        match first(&open) {
+            First::Open => continue,
+            First::Text => text.extend(open.iter().filter(|byte| **byte >= b' ')),
+            First::Sequence => {}
+        }
+        open.clear();
+    }
+    text
+}
+
 /// Whether a sequence that came with an echo counts: it shows nothing, and changes what the terminal does from then on,
 /// or asks it something.
 pub(super) fn is_kept(sequence: &[u8]) -> bool {

@@ -5,7 +5,7 @@ use super::*;
 const NONCE: &str = "k3v9q2zr";
 
 fn tag(phase: Phase, line: &str) -> Tag {
-    Tag { phase, nonce: NONCE.into(), line: line.into() }
+    Tag { phase, nonce: NONCE.into(), line: line.into(), typed: String::new() }
 }
 
 /// What is shown, what the line wrote, and its code.
@@ -105,6 +105,66 @@ fn what_an_end_or_a_killed_client_leaves_behind_the_veil_is_shown() {
     assert_eq!((veil.stage(), veil.clone().finish()), (Stage::Running, b"\x1b]77".to_vec()));
     assert_eq!(through(&mut veil, &[&ends(NONCE).as_bytes()[4..], b"1"]).1, b"");
     assert_eq!(veil.finish(), b"", "that was the end of the line, and not the line's");
+}
+
+/// What is shown of a line behind what others wrote where it is cut into the echo, as bash has it.
+fn with_others(cut: usize, others: &[u8], quiet_shell: bool) -> String {
+    const TYPED: &str = " { \\builtin . '/x/exec-k3v9q2zr/a'; \\builtin eval \"$(x)\"; }";
+    let echo = ["\x1b[7m", TYPED, "\x1b[27m\x1b[A\r\x1b[C", TYPED, "\r\n\x1b[?2004l\r"].concat();
+    let (before, behind) = echo.split_at(cut.min(echo.len()));
+    let says = if quiet_shell { quiet(NONCE) } else { String::new() };
+    let begins = begins(NONCE);
+    let stream = [before.as_bytes(), others, behind.as_bytes(), says.as_bytes(), begins.as_bytes()].concat();
+    let mut veil = Veil::default();
+    veil.tag(&Tag { typed: TYPED.into(), ..tag(Phase::Begin, "ls") }, 0);
+    let mut shown = Vec::new();
+    for half in [&stream[..stream.len() / 2], &stream[stream.len() / 2..]] {
+        shown.extend(through(&mut veil, &[half]).0);
+        veil = Veil::thaw(&veil.freeze()).unwrap();
+    }
+    assert_eq!(veil, Veil { line: "ls".into(), ..Veil::running(NONCE.into()) });
+    String::from_utf8(shown)
+        .unwrap()
+        .replace("\x1b[7m", "")
+        .replace("\x1b[27m", "")
+        .replace("\x1b[?2004l", "")
+}
+
+#[test]
+fn what_others_write_while_a_line_is_typed_is_shown_behind_it_and_nothing_else() {
+    let end = with_others(usize::MAX, b"", false);
+    assert_eq!(end, "ls\r\n");
+    let lines = b"tick 1\r\n\x1b[31mtick 2\r\n";
+    let mut whole = 0;
+    for cut in 0..200 {
+        let shown = with_others(cut, lines, true).replace("\x1b[31m", "");
+        for piece in ["built", "exec", NONCE, "eval"] {
+            assert!(!shown.contains(piece), "{cut}: {shown:?}");
+        }
+        whole += usize::from(shown == "ls\r\ntick 1\r\ntick 2\r\n");
+    }
+    // In the middle of a sequence nobody can tell.
+    assert!(whole > 150, "{whole}");
+    let shows = |cut: usize, quiet: bool| with_others(cut, lines, quiet).ends_with("tick 2\r\n");
+    assert!(shows(0, false) && shows(usize::MAX, true));
+    assert!(!shows(usize::MAX, false), "that may be a trap of the shell's");
+}
+
+#[test]
+fn nothing_of_what_is_typed_is_shown_where_it_ends_at_the_edge_of_the_screen() {
+    const TYPED: &str = " { \\builtin . '/x/exec-k3v9q2zr/a'; }";
+    let begins = begins(NONCE);
+    // As readline has it: it moves on to the next row and back, and draws the last character once more.
+    let again = " \r\x1b[A\x1b[C\x1b[C\x1b[K}";
+    let shown = |behind: &str| {
+        let stream = [" { \\b", " \r\x1b[A", TYPED, again, behind, &begins].concat();
+        let mut veil = Veil::default();
+        veil.tag(&Tag { typed: TYPED.into(), ..tag(Phase::Begin, "ls") }, 0);
+        String::from_utf8(through(&mut veil, &[stream.as_bytes()]).0).unwrap()
+    };
+    assert_eq!(shown("\r\n+ __abide=0\r\n++ case $- in\r\n"), "ls\r\n");
+    assert_eq!(shown("tick\r\n\r\n+ __abide=0\r\n"), "ls\r\ntick\r\n");
+    assert_eq!(shown(&format!("\r\n{}", quiet(NONCE))), "ls\r\n");
 }
 
 #[test]

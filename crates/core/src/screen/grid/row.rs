@@ -113,6 +113,12 @@ impl Row {
         }
     }
 
+    /// Gives every cell another character of the same width.
+    pub(crate) fn replace(&mut self, with: &mut impl FnMut(char) -> char) {
+        self.cells.iter_mut().for_each(|cell| cell.ch = with(cell.ch));
+        self.rich = !self.cells.iter().all(Cell::is_plain);
+    }
+
     /// Leaves the text alone, marks included: no colours, attributes and links.
     pub(crate) fn forget_looks(&mut self) {
         for cell in &mut self.cells {

@@ -1,5 +1,8 @@
 //! Copies of files that others write to. A copy only grows: a file that still begins with all that was copied costs its
-//! growth, any other a copy of its own. What counts is told by facts, so what is beyond them may be cut off again.
+//! growth, a database the parts that changed, any other a copy of its own. What counts is told by facts, so what is beyond
+//! them may be cut off again.
+
+mod patches;
 
 #[cfg(test)]
 mod tests;
@@ -11,12 +14,13 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use abide_agents::{copy_database, is_database};
-use abide_core::evidence::Checkpointed;
 use abide_core::evidence::fold::Saved;
+use abide_core::evidence::{Checkpointed, Patched};
 use abide_sys::disk::{self, PrivateDir, Untrusted};
 use abide_sys::{clock, poll};
 
 use crate::store::SessionDir;
+use patches::Patches;
 
 /// A copy that is not whole yet.
 const DRAFT: &str = ".new";
@@ -36,6 +40,8 @@ const COPIES: usize = 16;
 const BYTES: u64 = 64 << 20;
 const ALWAYS: usize = 2;
 const PIECE: usize = 64 * 1024;
+/// Patches may take so much room, however small the database is.
+const PATCHES: u64 = 1 << 20;
 
 /// The copies of one session.
 pub(crate) struct Copies(PrivateDir);
@@ -47,6 +53,7 @@ pub(super) struct Copied {
     pub(super) size: u64,
     pub(super) new: u64,
     pub(super) sum: u32,
+    pub(super) patched: Option<Patched>,
 }
 
 impl Copies {
@@ -120,7 +127,7 @@ impl Copies {
         if from == 0 && number == next {
             self.publish(next)?;
         }
-        Ok(Some(Copied { number, size, new: size - from, sum }))
+        Ok(Some(Copied { number, size, new: size - from, sum, patched: None }))
     }
 
     fn take_database(
@@ -140,16 +147,39 @@ impl Copies {
         let name = format!("/proc/self/fd/{}/{DRAFT}", self.0.as_fd().as_raw_fd());
         copy_database(file, Path::new(&name))?;
         let size = copy.metadata()?.len();
-        if let Some((number, last)) = last.filter(|last| last.size == size).and_then(|last| {
-            let (number, before, last) = self.begun(&copy, last)?;
-            (before.metadata().ok()?.len() == size).then_some((number, last))
-        }) {
+        if let Some(copied) = last.and_then(|last| self.take_patch(&copy, size, last).transpose()) {
             self.0.remove(DRAFT)?;
-            return Ok(Copied { number, size, new: 0, sum: last.sum });
+            return copied;
         }
         let sum = sum_of(&copy, size)?;
         self.publish(next)?;
-        Ok(Copied { number: next, size, new: size, sum })
+        Ok(Copied { number: next, size, new: size, sum, patched: None })
+    }
+
+    /// Adds the parts of a database that changed to the last copy of it. None if that is gone or damaged, or another whole one
+    /// is worth its room: what changed since then takes no more than half of the image, or so much of a small one.
+    fn take_patch(&self, now: &File, size: u64, last: &Checkpointed) -> io::Result<Option<Copied>> {
+        let patched = last.patched.unwrap_or(Patched { base: last.size, end: last.size });
+        let copy = last.copy().and_then(|number| Some((number, self.0.append(&number.to_string()).ok()?)));
+        let Some((number, copy)) = copy else { return Ok(None) };
+        let Ok(changed) = Patches::read(&copy, patched).and_then(|before| before.changed(&copy, now, size))
+        else {
+            return Ok(None);
+        };
+        if changed.is_empty() && size == last.size {
+            return Ok(Some(Copied { number, size, new: 0, sum: last.sum, patched: last.patched }));
+        }
+        let new = patches::room(&changed);
+        if patched.end - patched.base + new > (patched.base / 2).max(PATCHES) {
+            return Ok(None);
+        }
+        copy.set_len(patched.end)?;
+        if let Err(error) = patches::add(&copy, now, &changed) {
+            copy.set_len(patched.end)?;
+            return Err(error);
+        }
+        let patched = Some(Patched { end: patched.end + new, ..patched });
+        Ok(Some(Copied { number, size, new, sum: sum_of(now, size)?, patched }))
     }
 
     /// The copy of the last checkpoint, if what is there now begins with all of it.
@@ -195,12 +225,21 @@ impl Copies {
 
     /// Whether all bytes of a checkpoint may be there, without reading them.
     pub(super) fn holds(&self, told: &Checkpointed) -> bool {
-        self.file(told).and_then(|file| file.metadata()).is_ok_and(|meta| meta.len() >= told.size)
+        self.file(told).and_then(|file| file.metadata()).is_ok_and(|meta| meta.len() >= told.stored())
     }
 
     /// The file that begins with a checkpoint, once its bytes have proved to be those that were saved.
     pub(super) fn proved(&self, told: &Checkpointed) -> io::Result<File> {
-        let file = self.file(told)?;
+        let stored = self.file(told)?;
+        let file = match told.patched {
+            None => stored,
+            Some(patched) => {
+                let damaged = |_| io::Error::from(io::ErrorKind::InvalidData);
+                Patches::read(&stored, patched)
+                    .and_then(|patches| patches.whole(&stored, told.size))
+                    .map_err(damaged)?
+            }
+        };
         let sound = sum_of(&file, told.size).is_ok_and(|sum| sum == told.sum);
         if sound { Ok(file) } else { Err(io::ErrorKind::InvalidData.into()) }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use abide_core::recording::veil::{Stage, Tag, Unveiled, Veil};
+use abide_core::recording::veil::{self, Stage, Tag, Unveiled, Veil};
 use abide_core::recording::{self, Kind};
 use abide_core::screen::Screen;
 use abide_sys::watch::Watch;
@@ -16,7 +16,11 @@ pub(super) struct Listening {
     /// Its tag is on record.
     pub(super) tagged: bool,
     pub(super) veil: Veil,
-    pub(super) output: Vec<u8>,
+    output: Vec<u8>,
+    /// What takes out the mechanism of other lines, which run in a shell that this one started.
+    below: Veil,
+    /// There was one of those.
+    pub(super) others: bool,
     pub(super) begun: bool,
     pub(super) code: Option<u8>,
     /// Something of the output is not on record.
@@ -39,6 +43,8 @@ impl Listening {
             tagged: false,
             veil: Veil::default(),
             output: Vec::new(),
+            below: Veil::default(),
+            others: false,
             begun: false,
             code: None,
             cut: false,
@@ -49,8 +55,12 @@ impl Listening {
         }
     }
 
-    /// Whether this stands before the cursor, on a screen that was so before the echo.
+    /// Whether this was shown: it stands before the cursor, on a screen that was so before the echo, or it came in one
+    /// piece, whatever others wrote behind it.
     pub(super) fn shows(&self, before: &Screen, sign: &str) -> bool {
+        if veil::text(&self.echo).windows(sign.len()).any(|piece| piece == sign.as_bytes()) {
+            return true;
+        }
         let Some(mut screen) = Screen::thaw(&before.freeze()) else { return false };
         let _ = screen.feed(&self.echo);
         screen.live().before_cursor().ends_with(sign)
@@ -59,13 +69,18 @@ impl Listening {
     /// Takes in what was recorded since.
     pub(super) fn read(&mut self) -> io::Result<()> {
         let Self { reader, nonce, tagged, veil, output, begun, code, cut, broken, typed, echo, .. } = self;
+        let (below, others) = (&mut self.below, &mut self.others);
         let mut take = |found: Found<'_>| {
             let Found::Entry(entry) = found else { return };
             match entry.kind {
                 Kind::Exec => {
-                    if let Some(tag) = Tag::of(entry.payload).filter(|tag| tag.nonce == *nonce) {
+                    let Some(tag) = Tag::of(entry.payload) else { return };
+                    if tag.nonce == *nonce {
                         *tagged = true;
                         veil.tag(&tag, entry.time);
+                    } else if veil.stage() == Stage::Running {
+                        *others = true;
+                        below.tag(&tag, entry.time);
                     }
                 }
                 Kind::Output => {
@@ -73,7 +88,11 @@ impl Listening {
                         echo.extend_from_slice(entry.payload);
                     }
                     veil.pass(entry.position, entry.payload, &mut |unveiled| match unveiled {
-                        Unveiled::Own { bytes, .. } => output.extend_from_slice(&bytes),
+                        Unveiled::Own { at, bytes } => {
+                            below.elapse(entry.time);
+                            below
+                                .pass(at, &bytes, &mut |unveiled| output.extend_from_slice(shown(&unveiled)));
+                        }
                         Unveiled::Begun => *begun = true,
                         Unveiled::Ended(ended) => *code = Some(ended),
                         Unveiled::Shown { .. } => {}
@@ -90,6 +109,24 @@ impl Listening {
         };
         while reader.advance(&mut take)? {}
         Ok(())
+    }
+
+    /// What the line wrote so far.
+    pub(super) fn written(&self) -> Vec<u8> {
+        let mut output = self.output.clone();
+        for veil in [&self.below, &self.veil] {
+            if veil.stage() == Stage::Running {
+                output.extend_from_slice(veil.held());
+            }
+        }
+        output
+    }
+}
+
+fn shown<'a>(unveiled: &'a Unveiled<'_>) -> &'a [u8] {
+    match unveiled {
+        Unveiled::Shown { bytes, .. } | Unveiled::Own { bytes, .. } => bytes,
+        Unveiled::Begun | Unveiled::Ended(_) => &[],
     }
 }
 

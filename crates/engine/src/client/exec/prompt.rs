@@ -39,6 +39,12 @@ impl AtPrompt {
         let differ = image(self).zip(image(before)).is_some_and(|(now, then)| now != then);
         differ || whose(self).zip(whose(before)).is_some_and(|(now, then)| now != then)
     }
+
+    /// Whether it sleeps as it did then, if the kernel tells: elsewhere it waits for something else.
+    pub(super) fn sleeps_as(&self, before: &Self) -> Option<bool> {
+        let (now, then) = self.footing.as_ref().zip(before.footing.as_ref())?;
+        (now.whose == then.whose && now.call == then.call).then_some(now.depth == then.depth)
+    }
 }
 
 /// How one process sleeps: who it is, with its birth and its image, and in which call how deep.

@@ -16,6 +16,14 @@ pub(super) struct Beginning {
     pub(super) gaps: Vec<Gap>,
     /// What was asked for was let go: it begins behind that.
     pub(super) is_let_go: bool,
+    /// When whoever asked for the screen of now has waited for long enough.
+    pub(super) until: Option<u64>,
+}
+
+impl Beginning {
+    pub(super) fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| clock::now().boot >= until)
+    }
 }
 
 impl Replay<'_> {
@@ -24,7 +32,12 @@ impl Replay<'_> {
         let kept = std::mem::replace(&mut self.keeps_screen, true);
         loop {
             match self.take(self.from)? {
-                Taken::Entry => self.asked = None,
+                Taken::Entry => {
+                    self.asked = None;
+                    if self.is_late() {
+                        break;
+                    }
+                }
                 Taken::Screen => self.begin_behind_shed(),
                 Taken::LetGo => {}
                 Taken::Gap(gap) => {
@@ -50,7 +63,11 @@ impl Replay<'_> {
                         break;
                     }
                     Some(_) => {}
-                    None if self.from.is_reached(&self.replayed) => {
+                    None if !self.tail.has_ended() && self.from.is_behind(clock::boot_micros()) => {
+                        return Ok(Stepped::Short);
+                    }
+                    // What is missing at the end was told on the way: who asks for something of that is led to the last screen.
+                    None if self.from.is_reached(&self.replayed) || self.is_missing() => {
                         if self.tail.has_ended() {
                             self.replayed.finish();
                         }
@@ -58,7 +75,7 @@ impl Replay<'_> {
                         // The screen of a program that goes on stands so until now.
                         if let Limit::Time { asked, .. } = self.from
                             && !self.tail.has_ended()
-                            && asked <= clock::boot_micros()
+                            && asked < u64::MAX
                         {
                             self.asked = Some(asked.max(self.replayed.time));
                         }
@@ -71,6 +88,12 @@ impl Replay<'_> {
         self.keeps_screen = kept;
         self.begun = true;
         Ok(Stepped::Begun)
+    }
+
+    /// Whether what the span begins with came, as far as is known, and is not on record.
+    fn is_missing(&self) -> bool {
+        let position = self.replayed.position;
+        self.from.is_within(position..self.due.may_have_come(position))
     }
 
     /// The screen lacks nothing of what was let go. If that is what was asked for, this is the first that is left.

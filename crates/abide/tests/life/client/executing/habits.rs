@@ -193,6 +193,30 @@ fn exec_below_a_line_that_started_a_shell_leaves_that_line_its_end_and_its_code(
 }
 
 #[test]
+fn exec_that_others_run_below_shows_what_they_wrote_and_not_how_and_says_why_it_has_no_code() {
+    let world = World::new();
+    let life = shell(&world, BASH);
+    let outer = ["exec", "--json", "--timeout", "1m", &life.id, "--", "bash --norc"];
+    let mut outer = world.start(&outer);
+    life.until_shown("bash --norc");
+    until("it runs below", || exec(&world, &life, "echo inn''er").stdout == "inner\n");
+    assert_eq!(exec(&world, &life, "exit 5").code(), Some(125));
+    let told: serde_json::Value = serde_json::from_str(&outer.line()).expect("an answer");
+    assert_eq!(told["error"]["code"], "interrupted", "{told}");
+    assert!(
+        told["error"]["message"].as_str().is_some_and(|why| why.contains("another exec began")),
+        "{told}"
+    );
+    let output = told["data"]["output"].as_str().expect("text");
+    assert!(output.contains("echo inn''er\ninner\n"), "{output}");
+    for secret in ["__abide", "exec-", "7717"] {
+        assert!(!output.contains(secret), "{output}");
+    }
+    assert_eq!(outer.reap(), abide_testkit::Ending::Exited(125));
+    assert_unseen(&world, &life);
+}
+
+#[test]
 fn exec_in_bash_takes_no_word_of_an_earlier_job_for_output_and_lets_a_line_wait_for_one() {
     let world = World::new();
     let life = shell(&world, BASH);

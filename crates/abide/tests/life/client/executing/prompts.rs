@@ -4,7 +4,7 @@
 use abide_testkit::tools::need;
 
 use super::{BASH, assert_unseen, exec, shell, shells};
-use crate::common::{Life, World, data};
+use crate::common::{Gate, Life, World, data, pid};
 
 /// Types a line, and returns when nothing happens any more.
 fn type_line(world: &World, life: &Life<'_>, line: &str) {
@@ -58,6 +58,83 @@ fn exec_in_the_middle_of_a_command_is_refused_and_types_nothing() {
         }
         assert_unseen(&world, &life);
     });
+}
+
+/// Something in the background of a shell that writes a line once the gate is opened.
+fn writes_later(world: &World, name: &str) -> (Gate, String) {
+    let path = world.beside(name);
+    (Gate::new(&path), format!("sh -c 'read go <{path}; echo {name}' &"))
+}
+
+#[test]
+fn exec_behind_what_others_write_at_a_prompt_runs_the_line_and_in_the_middle_of_a_command_does_not() {
+    in_each(shells(), |command| {
+        let world = World::new();
+        let life = shell(&world, command);
+        rest(&world, &life);
+        let write = |(gate, line): (Gate, String), then: &[&str], shown: &str| {
+            type_line(&world, &life, &line);
+            then.iter().for_each(|line| type_line(&world, &life, line));
+            gate.open();
+            life.until_shown(shown);
+            rest(&world, &life);
+        };
+        // First where no line has ever run.
+        write(writes_later(&world, "midst"), &["false &&"], "midst\r\n");
+        assert_refused(&world, &life, &format!("{command:?}"));
+        press(&world, &life, "Ctrl-C");
+        write(writes_later(&world, "late"), &[], "late\r\n");
+        let ran = exec(&world, &life, "echo hi");
+        assert_eq!((ran.code(), ran.stdout.as_str()), (Some(0), "hi\n"), "{command:?} {ran:?}");
+        assert_unseen(&world, &life);
+    });
+}
+
+#[test]
+fn exec_where_nothing_is_shown_that_could_be_a_prompt_names_that_doubt() {
+    let world = World::new();
+    let life = shell(&world, BASH);
+    rest(&world, &life);
+    type_line(&world, &life, "read -e x");
+    let told = world.abide.run(&["exec", &life.id, "--", "echo no"]);
+    assert!(told.code() == Some(125) && told.stderr.contains("nothing stands before the cursor"), "{told:?}");
+    press(&world, &life, "Ctrl-C");
+    type_line(&world, &life, "false &&");
+    let told = world.abide.run(&["exec", &life.id, "--", "echo no"]);
+    assert!(told.code() == Some(125) && told.stderr.contains("`> ` stands before the cursor"), "{told:?}");
+}
+
+#[test]
+fn exec_of_a_line_that_was_broken_off_says_so_whatever_others_write_since() {
+    in_each([BASH, &["dash", "-i"]].into_iter(), |command| {
+        let world = World::new();
+        let life = shell(&world, command);
+        rest(&world, &life);
+        let writes = "(for i in $(seq 100); do sleep 0.1; echo tick; done) &";
+        let line = format!("{writes} kill -INT $$; echo afterint");
+        let ran = world.abide.run(&["exec", "--json", "--timeout", "8s", &life.id, "--", &line]);
+        let (told, shell) = (ran.json(), pid(&world.inspect(&life.id), "program"));
+        let message = told["error"]["message"].as_str().unwrap_or_default();
+        assert!(!message.contains("goes on"), "{command:?} {told}");
+        // Where the kernel shows no calls, nobody can tell.
+        if std::fs::read(format!("/proc/{shell}/syscall")).is_ok() {
+            assert_eq!((ran.code(), &told["error"]["code"]), (Some(125), &"interrupted".into()), "{told}");
+        }
+    });
+}
+
+#[test]
+fn exec_given_to_a_read_with_a_prompt_of_its_own_says_that_it_was_and_that_ctrl_c_was_pressed() {
+    let world = World::new();
+    let life = shell(&world, BASH);
+    rest(&world, &life);
+    type_line(&world, &life, "while read -e -p 'in$ ' x; do :; done");
+    let ran = exec(&world, &life, "echo no");
+    assert!(
+        ran.code() == Some(125) && ran.stderr.contains("was given what would run it, and then Ctrl-C"),
+        "{ran:?}"
+    );
+    assert!(!world.shown(&life.id).contains("\nno"), "it did not run");
 }
 
 #[test]
@@ -180,7 +257,7 @@ fn exec_does_not_mind_what_a_shell_left_in_the_background_of_its_group() {
 fn exec_whose_time_is_up_tells_programs_what_was_written() {
     let world = World::new();
     let life = shell(&world, BASH);
-    let gate = crate::common::Gate::new(&world.beside("gate"));
+    let gate = Gate::new(&world.beside("gate"));
     let line = format!("echo waits; read go < {}", world.beside("gate"));
     let ran = world.abide.run(&["exec", "--json", &life.id, "--timeout", "300ms", "--", &line]);
     let told = ran.json();
@@ -251,4 +328,18 @@ fn exec_behind_a_command_that_was_stopped_finds_the_prompt() {
         assert_eq!(ran.stdout, "after\n", "{command:?} {ran:?}");
         exec(&world, &life, "kill -KILL (jobs -p) 2>/dev/null; kill -KILL $(jobs -p) %sleep 2>/dev/null");
     });
+}
+
+#[test]
+fn exec_where_the_terminal_does_not_echo_is_exact_and_shown_as_if_it_did() {
+    for command in [BASH, &["dash"]] {
+        let world = World::new();
+        let life = shell(&world, command);
+        assert_eq!(exec(&world, &life, "stty -echo").code(), Some(0), "{command:?}");
+        let ran = exec(&world, &life, "echo with''out; (exit 4)");
+        assert_eq!((ran.code(), ran.stdout.as_str()), (Some(4), "without\n"), "{command:?}: {ran:?}");
+        let shown = world.shown(&life.id);
+        assert!(shown.contains("echo with''out; (exit 4)\r\n"), "{command:?}: {shown}");
+        assert_unseen(&world, &life);
+    }
 }

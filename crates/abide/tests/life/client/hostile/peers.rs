@@ -262,6 +262,31 @@ fn nobody_passes_for_the_host_itself_and_has_a_programs_questions_go_unanswered(
     until("the program has its answer", || world.shown(&besieged.life.id).contains(" R"));
 }
 
+/// As a client does that was not told in time that its input was taken, also by the next host.
+#[test]
+fn what_is_said_again_under_its_number_is_typed_once() {
+    let world = World::new();
+    let script = "stty -echo; echo ready; while read line; do echo \"got $line\"; done";
+    let life = world.observe(world.launch(&[], &["sh", "-c", script]));
+    life.until_shown("ready");
+    let say = |seq: u64, text: &str| {
+        let mut peer = UnixStream::connect(world.dir(&life.id).join("socket")).expect("somebody listens");
+        let input = ToHostFromClient::Input { seq, bytes: text.as_bytes().to_vec() };
+        let hello = ToHostFromClient::Hello { version: VERSION, client: 7 };
+        peer.write_all(&stream(&[hello, input.clone(), input])).expect("it hears");
+        peer
+    };
+    let _first = say(1, "one\n");
+    life.until_shown("got one");
+    let host = life.replace("host");
+    let _second = say(1, "one\n");
+    let _third = say(2, "two\n");
+    life.until_shown("got two");
+    let shown = world.shown(&life.id);
+    assert!(host.lives() && shown.matches("got one").count() == 1, "{shown}");
+    assert_eq!(shown.matches("got two").count(), 1, "{shown}");
+}
+
 #[test]
 fn floods_of_marks_and_sizes_are_carried_out_or_waited_with() {
     let world = World::new();

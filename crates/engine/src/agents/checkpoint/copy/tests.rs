@@ -29,8 +29,8 @@ impl Kept {
         let copied = self.copies.take(file, self.told.last(), self.highest + 1)?;
         self.highest = self.highest.max(copied.number);
         let path = format!("checkpoints/{}", copied.number);
-        let Copied { size, new, sum, .. } = copied;
-        self.told.push(Checkpointed { path, size, new, sum, ..Checkpointed::default() });
+        let Copied { size, new, sum, patched, .. } = copied;
+        self.told.push(Checkpointed { path, size, new, sum, patched, ..Checkpointed::default() });
         Ok(self.bytes(self.told.len() - 1))
     }
 
@@ -230,4 +230,89 @@ fn of_many_copies_the_latest_stay_and_of_large_ones_two() {
     assert_eq!(stay(&small), (5..=20).collect::<Vec<_>>());
     assert_eq!(stay(&[(1, 10), (2, 40 << 20), (3, 40 << 20)]), [2, 3]);
     assert_eq!(stay(&[(1, 20 << 20), (2, 20 << 20), (3, 20 << 20)]), [1, 2, 3]);
+}
+
+/// A database with so many rows of a kilobyte, all alike.
+fn database(path: &Path, rows: u32) -> rusqlite::Connection {
+    let database = rusqlite::Connection::open(path).expect("a database");
+    let schema = "PRAGMA journal_mode = WAL; CREATE TABLE said (id INTEGER PRIMARY KEY, text TEXT)";
+    database.execute_batch(schema).expect("a table");
+    let fill = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+                INSERT INTO said SELECT i, printf('%1000d', i) FROM n";
+    database.execute(fill, [rows]).expect("rows");
+    database
+}
+
+#[test]
+fn a_database_costs_the_parts_that_changed_and_every_checkpoint_of_it_can_be_read() {
+    let mut kept = Kept::new();
+    let file = kept.scratch.join("agent.db");
+    let database = database(&file, 1_000);
+    let mut seen = vec![kept.take(&file).expect("saved")];
+    for round in 0..20 {
+        database.execute("UPDATE said SET text = 'anew' WHERE id = ?1", [40 * round + 1]).expect("a row");
+        let text = "x".repeat(900);
+        database.execute("INSERT INTO said (text) VALUES (?1)", [text]).expect("a row");
+        seen.push(kept.take(&file).expect("saved"));
+    }
+    // Nothing is new.
+    seen.push(kept.take(&file).expect("saved"));
+    assert_eq!(kept.told.last().map(|told| told.new), Some(0));
+    database.execute_batch("DELETE FROM said WHERE id > 700; VACUUM").expect("it shrinks");
+    seen.push(kept.take(&file).expect("saved"));
+    assert!(seen[0].len() > 1_000_000 && kept.stored() < 4_000_000, "{} bytes", kept.stored());
+    for (at, bytes) in seen.iter().enumerate() {
+        assert!(kept.bytes(at) == *bytes, "checkpoint {at} is another one now");
+        let copy = kept.scratch.join("copy.db");
+        write(&copy, bytes);
+        let opened = rusqlite::Connection::open(&copy).expect("a database");
+        let sound: String =
+            opened.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("it answers");
+        assert_eq!(sound, "ok", "checkpoint {at}");
+    }
+    let count = |at: usize| {
+        let copy = kept.scratch.join("copy.db");
+        write(&copy, &seen[at]);
+        let opened = rusqlite::Connection::open(&copy).expect("a database");
+        opened.query_row("SELECT count(*) FROM said", [], |row| row.get::<_, u32>(0)).expect("it answers")
+    };
+    assert_eq!([count(0), count(7), count(20), count(22)], [1_000, 1_007, 1_020, 700]);
+}
+
+#[test]
+fn a_copy_with_patches_that_was_changed_is_refused_and_what_is_beyond_the_last_fact_does_not_count() {
+    let mut kept = Kept::new();
+    let file = kept.scratch.join("agent.db");
+    let database = database(&file, 200);
+    let add = |text: &str| database.execute("INSERT INTO said (text) VALUES (?1)", [text]).expect("a row");
+    kept.take(&file).expect("saved");
+    add("one");
+    let one = kept.take(&file).expect("saved");
+    let copy = kept.scratch.join("checkpoints").join("1");
+    // A writer that was killed left half of a patch.
+    let half = File::options().append(true).open(&copy).and_then(|mut file| file.write_all(&[7; 5_000]));
+    half.expect("there is room");
+    assert!(kept.bytes(1) == one);
+    add("two");
+    let two = kept.take(&file).expect("saved");
+    assert!(kept.bytes(1) == one && kept.bytes(2) == two && kept.highest == 1);
+    // Damage at any place is never given as if it were sound, and costs later checkpoints nothing.
+    let sound = std::fs::read(&copy).expect("a copy");
+    for at in (0..sound.len()).step_by(977) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 0x5a;
+        write(&copy, &bytes);
+        let given = kept.copies.proved(&kept.told[2]);
+        assert!(given.is_err() || kept.bytes(2) == two, "byte {at}");
+        let next = kept.copies.take(&file, kept.told.last(), kept.highest + 1).expect("saved");
+        let told = Checkpointed {
+            path: format!("checkpoints/{}", next.number),
+            size: next.size,
+            sum: next.sum,
+            patched: next.patched,
+            ..Checkpointed::default()
+        };
+        // Where the damage is in what nobody needs any more, it is the same checkpoint still.
+        assert!(next.new == 0 || kept.copies.proved(&told).is_ok(), "byte {at}");
+    }
 }

@@ -1,0 +1,92 @@
+//! The guides: what stands in them works as it stands there.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use abide_testkit::Ran;
+
+use crate::common::{World, agent};
+
+const GUIDES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides");
+
+#[test]
+fn every_block_of_the_guide_for_people_runs_as_it_stands_there() {
+    runs("people.md", &["turn settled", "approval", "wait exits with 137", "would remove 0"]);
+}
+
+#[test]
+fn every_block_of_the_guide_for_programs_runs_as_it_stands_there() {
+    let shell = ["its code is 3", "exit code 3", "two in /tmp", "first line"];
+    let told = ["\"ended\":false", "Do you want to proceed?", "\"exit_code\":0", "\"code\":17"];
+    runs("programs.md", &[shell, told].concat());
+}
+
+#[test]
+fn every_block_of_the_guide_for_scripts_runs_as_it_stands_there() {
+    let codes = ["the build ended with 3", "ended by its timeout: 143", "still at it: 6"];
+    runs("scripts.md", &[&codes[..], &["ci-unit 0", "run.cast"]].concat());
+}
+
+#[test]
+fn every_block_of_the_guide_for_those_who_come_from_elsewhere_runs_as_it_stands_there() {
+    runs("coming-from.md", &["42", "one\ntwo", "three", "the exit status was 17", "fake-reply"]);
+}
+
+/// Runs all blocks of a guide, one after the other, in a directory of their own; says all of this, and leaves no session
+/// that goes on.
+fn runs(guide: &str, says: &[&str]) {
+    let world = World::new();
+    let text = fs::read_to_string(Path::new(GUIDES).join(guide)).expect("it is there");
+    let blocks: Vec<&str> =
+        text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let (bin, work) = (world.beside("bin"), world.beside("work"));
+    for dir in [&bin, &work] {
+        fs::create_dir(dir).expect("there is room");
+    }
+    let named = Ran::of(Command::new("cp").args([agent(), format!("{bin}/claude")]));
+    assert_eq!(named.code(), Some(0), "{named:?}");
+    let before = format!("set -eu; cd {work}; export PATH={bin}:${{0%/*}}:$PATH\n");
+    let ran = Ran::of(&mut world.bash(&[before, blocks.join("\n")].concat(), &[]));
+    let left = world.abide.run(&["ls", "-q"]).stdout;
+    assert_eq!((ran.code(), left.as_str()), (Some(0), ""), "{guide}: {ran:?}");
+    for said in says {
+        let all = [ran.stdout.as_str(), &ran.stderr].concat();
+        assert!(all.contains(said), "{guide}: {said}: {ran:?}");
+    }
+}
+
+#[test]
+fn every_mistake_is_answered_as_the_list_of_mistakes_says() {
+    let world = World::new();
+    let text = fs::read_to_string(Path::new(GUIDES).join("../mistakes.md")).expect("it is there");
+    let block = text.split("```").nth(1).and_then(|block| block.strip_prefix("console\n")).expect("a block");
+    let nightly = world.launch(&["--name", "nightly"], &["sleep", "300"]);
+    let done = world.launch(&["--name", "done"], &["true"]);
+    assert_eq!(world.wait(&done).0, Some(0));
+    let mistakes: Vec<&str> = block.split("$ ").filter(|mistake| !mistake.is_empty()).collect();
+    assert!(mistakes.len() > 10, "{mistakes:?}");
+    for mistake in mistakes {
+        let (line, said) = mistake.split_once('\n').expect("an answer");
+        let script = format!("export PATH=${{0%/*}}:$PATH; {line}");
+        let ran = Ran::of(&mut world.bash(&script, &[]));
+        let seen = ran.stderr.replace(&nightly, "k3v9q2zr").replace(&done, "q4m8t2zx");
+        assert_eq!(seen, said, "{line}");
+        assert!(ran.code() != Some(0) && ran.stdout.is_empty(), "{line}: {ran:?}");
+    }
+    assert_eq!(world.abide.run(&["stop", "--grace", "0s", &nightly]).code(), Some(0));
+}
+
+#[test]
+fn the_tour_makes_its_claims_one_by_one_and_all_of_them_hold() {
+    let world = World::new();
+    let (text, json) = std::thread::scope(|scope| {
+        let text = scope.spawn(|| world.abide.run(&["demo"]));
+        (text.join().expect("it ran"), world.abide.run(&["demo", "--json"]))
+    });
+    assert_eq!((text.code(), json.code()), (Some(0), Some(0)), "{text:?} {json:?}");
+    assert!(text.stdout.ends_with("\nevery claim held\n") && !text.stdout.contains('✗'), "{text:?}");
+    let told = &json.json()["data"];
+    let claims = told["claims"].as_array().expect("a list");
+    assert!(told["held"] == true && claims.len() == text.stdout.matches('✓').count(), "{told}");
+}
