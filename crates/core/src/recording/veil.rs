@@ -2,6 +2,7 @@
 //! recording and tagged there; here it is taken out, and the line stands as if somebody had typed it. One function of
 //! tags and output, wherever a recording is read, so all views agree.
 
+mod between;
 mod others;
 mod sequence;
 mod tag;

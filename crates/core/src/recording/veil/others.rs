@@ -2,6 +2,7 @@
 //! echo of what was typed. It is told apart only where the echo is known to be what was typed, word for word.
 
 use super::ESC;
+use super::between::between;
 use super::sequence::{First, first};
 
 /// So much of what was typed, where others wrote into it, is known again; at its beginning less is enough.
@@ -9,9 +10,12 @@ const KNOWN: usize = 12;
 const BEGINS: usize = 3;
 
 /// The lines of others in what came before the line began to run. What came behind the Enter may be the shell's own, unless
-/// it says that it is quiet.
+/// it says that it is quiet. Where the terminal itself echoed, that is exact; what an editor draws is guessed at.
 pub(super) fn others(echo: &[u8], typed: &str, nonce: &str, quiet: bool) -> Vec<u8> {
     let typed = typed.as_bytes();
+    if let Some(others) = between(echo, typed, nonce, quiet) {
+        return others;
+    }
     let mut lines = Vec::new();
     let mut take = |line: &[u8], drawn_again: bool| {
         let text = shown(line);

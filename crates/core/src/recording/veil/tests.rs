@@ -151,6 +151,37 @@ fn what_others_write_while_a_line_is_typed_is_shown_behind_it_and_nothing_else()
 }
 
 #[test]
+fn what_others_write_is_told_exactly_wherever_it_cuts_the_echo_of_a_terminal() {
+    const TYPED: &str =
+        " { \\. '/x/exec-k3v9q2zr/a'; n; \\command eval \"$({ \\. '/x/exec-k3v9q2zr/l'; })\"; }";
+    let (begins, quiet) = (begins(NONCE), quiet(NONCE));
+    let shown = |echo: &str, says: &str| {
+        let mut veil = Veil::default();
+        veil.tag(&Tag { typed: TYPED.into(), ..tag(Phase::Begin, "ls") }, 0);
+        let stream = [echo, says, &begins].concat();
+        String::from_utf8(through(&mut veil, &[stream.as_bytes()]).0).unwrap()
+    };
+    let echo = format!("{TYPED}\r\n");
+    for others in ["noise 1\r\n", "n\r\n; }\r\n", "at last {\r\n; }\r\n", "#+"] {
+        for one in (0..=TYPED.len()).chain([echo.len()]) {
+            let cut = format!("{}{others}{}", &echo[..one], &echo[one..]);
+            // What they had only begun, its Enter ended.
+            let begun = if one < echo.len() && others == "#+" { "\r\n" } else { "" };
+            assert_eq!(shown(&cut, &quiet), format!("ls\r\n{others}{begun}"), "{cut:?}");
+            let told = if one == echo.len() { "" } else { others };
+            assert_eq!(shown(&cut, ""), format!("ls\r\n{told}{begun}"), "{cut:?} of a shell that tells");
+        }
+    }
+    // The echo comes in the middle of a line of others, and is cut itself.
+    for one in (0..=TYPED.len()).step_by(7) {
+        for other in (one..=TYPED.len()).step_by(5) {
+            let cut = format!("#1{}#2\r\n#3#{}\r\n{}", &TYPED[..one], &TYPED[one..other], &echo[other..]);
+            assert_eq!(shown(&cut, &quiet), "ls\r\n#1#2\r\n#3#\r\n", "{cut:?}");
+        }
+    }
+}
+
+#[test]
 fn nothing_of_what_is_typed_is_shown_where_it_ends_at_the_edge_of_the_screen() {
     const TYPED: &str = " { \\builtin . '/x/exec-k3v9q2zr/a'; }";
     let begins = begins(NONCE);
