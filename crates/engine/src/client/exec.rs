@@ -245,19 +245,20 @@ impl Driver<'_> {
         Ok(bytes)
     }
 
-    /// Whether the line begins to run. If not, it never will: it runs only if what says so was read before.
+    /// Whether the line begins to run. If not, it never will: it runs only if what says so was read before. Its shell
+    /// leaves a sign of it, should what it wrote not be on record.
     fn begins(&mut self, listening: &mut Listening, run: &Run<'_>) -> Result<bool, Unfinished> {
-        let until = clock::now().boot.saturating_add(BEGIN_MS);
-        if self.listen(listening, (Some(until), None), |it| it.begun)? {
-            return Ok(true);
+        for patience in [BEGIN_MS, LATE_MS] {
+            let until = clock::now().boot.saturating_add(patience);
+            let told = self.listen(listening, (Some(until), None), |it| it.begun)?;
+            if told || run.dir.has_begun_exec(run.nonce) {
+                listening.begun = true;
+                return Ok(true);
+            }
+            run.dir.withdraw_exec(run.nonce);
         }
-        run.dir.withdraw_exec(run.nonce);
-        let until = clock::now().boot.saturating_add(LATE_MS);
-        let begun = self.listen(listening, (Some(until), None), |it| it.begun)?;
-        if !begun {
-            run.dir.remove_exec(run.nonce);
-        }
-        Ok(begun)
+        run.dir.remove_exec(run.nonce);
+        Ok(false)
     }
 
     /// Shows what was kept back, and has a shell that waits for more forget what was typed. Says what is left of that.

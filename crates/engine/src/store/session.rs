@@ -218,8 +218,16 @@ impl SessionDir {
 
     /// Takes away what a shell reads first, without which it runs nothing.
     pub(crate) fn withdraw_exec(&self, nonce: &str) {
-        let below = self.dir.ensure_below(&exec_name(nonce));
+        let below = self.dir.open_below(&exec_name(nonce));
         let _ = below.map(|dir| dir.remove("a"));
+    }
+
+    /// Whether a line has begun to run, though it may not be on record. Of one that was told to be over nothing is left.
+    pub(crate) fn has_begun_exec(&self, nonce: &str) -> bool {
+        match self.dir.open_below(&exec_name(nonce)) {
+            Ok(dir) => dir.read(EXEC_BEGAN).is_ok(),
+            Err(why) => matches!(why, Untrusted::NotThere),
+        }
     }
 
     /// Whether its shell has told the end of a line, though it may not be on record yet.

@@ -128,3 +128,29 @@ fn a_line_whose_output_has_no_room_says_so_once_its_shell_is_at_the_prompt_again
     assert_eq!((ran.code(), error["code"].as_str()), (Some(125), Some("io")), "{ran:?}");
     assert!(error["message"].as_str().unwrap_or_default().contains("could not be recorded"), "{ran:?}");
 }
+
+#[test]
+fn a_line_is_never_told_not_to_have_run_though_there_was_room_for_its_tag_alone() {
+    let world = World::new();
+    let shell = |most: &str| {
+        let life =
+            world.observe(world.launch(&["--max-recording", most], &["env", "PS1=% ", "bash", "--norc"]));
+        met(&world, &["--text", "% ", &life.id]);
+        life
+    };
+    let bytes = |life: &Life<'_>| {
+        let inspected = data(&world.abide.run(&["inspect", "--json", &life.id]));
+        inspected["recording"]["bytes"].as_u64().expect("a recording has a length")
+    };
+    let measured = shell("1M");
+    let before = bytes(&measured);
+    assert_eq!(world.abide.run(&["exec", &measured.id, "--", "true"]).code(), Some(0));
+    // The tag holds what is typed, which is echoed behind it: a little more than half is the tag.
+    let most = before + (bytes(&measured) - before) * 3 / 5;
+    let life = shell(&most.to_string());
+    let ran = world.abide.run(&["exec", "--json", &life.id, "--", "echo st'i'll"]);
+    let error = &ran.json()["error"];
+    assert_eq!((ran.code(), error["code"].as_str()), (Some(125), Some("io")), "{ran:?}");
+    assert!(error["message"].as_str().unwrap_or_default().contains("could not be recorded"), "{ran:?}");
+    met(&world, &["--regex", "^still$", "--since", "0", &life.id]);
+}
