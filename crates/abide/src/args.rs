@@ -6,7 +6,7 @@ mod refused;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{CommandFactory, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 
 pub(crate) use refused::Refused;
 
@@ -31,6 +31,15 @@ const EXAMPLES: &str = "Examples:
     end a command, never a session; the help of each command that lasts says how."
 )]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) everywhere: Everywhere,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The flags that every verb takes.
+#[derive(Debug, Args)]
+pub(crate) struct Everywhere {
     /// Answer with one JSON object on standard output
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub(crate) json: bool,
@@ -47,14 +56,23 @@ pub(crate) struct Cli {
         hide_possible_values = true
     )]
     pub(crate) color: Option<Colours>,
-    #[command(subcommand)]
-    pub(crate) command: Command,
 }
 
 /// Reads the arguments.
 pub(crate) fn parse(argv: impl Iterator<Item = OsString>) -> Result<Cli, Refused> {
     let argv: Vec<OsString> = argv.collect();
+    if let Some(cli) = parse_alone(&argv) {
+        return Ok(cli);
+    }
     Cli::try_parse_from(&argv).map_err(|error| Refused::new(with_whole_examples(error, &argv), &argv))
+}
+
+/// The same, knowing only the verb that seems to be meant: telling clap of all of them takes longer than many of them do.
+/// What makes no sense so is read again.
+fn parse_alone(argv: &[OsString]) -> Option<Cli> {
+    let verb = argv.iter().skip(1).filter_map(|word| word.to_str()).find_map(Command::known)?;
+    let root = Everywhere::augment_args(clap::Command::new("abide")).subcommand(Command::alone(verb)?);
+    Cli::from_arg_matches(&root.try_get_matches_from(argv).ok()?).ok()
 }
 
 /// Help whose examples keep their lines, however narrow the terminal is.

@@ -47,7 +47,7 @@ use drive::{batch, exec, keys, paste, prompt, resize, signal, type_text};
 use keep::{doctor, gc, notify};
 use recorded::{diff, export, mark, marks, play, screenshot};
 
-use crate::args::Cli;
+use crate::args::{Cli, Everywhere};
 use crate::config::Config;
 use crate::config::form::{self, Colours};
 use crate::config::key::Key;
@@ -250,6 +250,14 @@ macro_rules! verbs {
                 match self { $(Self::$variant(args) => run(args, front),)+ }
             }
 
+            /// The verb of this name, for a command line that has no other.
+            pub(crate) fn alone(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($name => Some(<$verb::Args as clap::Args>::augment_args(clap::Command::new($name))),)+
+                    _ => None,
+                }
+            }
+
             /// Looks at what can be told to make no sense before anything is done.
             fn check(&self, now: i64) -> Result<(), Failure> {
                 match self { $(Self::$variant(args) => args.check(now),)+ }
@@ -330,10 +338,11 @@ impl Command {
 
 /// Does what was asked, tells a failure, and gives the exit code.
 pub(crate) fn perform(cli: Cli) -> u8 {
+    let Cli { everywhere: Everywhere { json, home, color }, command } = cli;
     let config = Config::load();
-    let (colours, _) = config.colours(cli.color);
-    let output = Output::new(cli.command.name(), cli.json, colours).name_home(cli.home.as_deref());
-    cli.command.run(&mut Front { home: cli.home, color: cli.color, config, output })
+    let (colours, _) = config.colours(color);
+    let output = Output::new(command.name(), json, colours).name_home(home.as_deref());
+    command.run(&mut Front { home, color, config, output })
 }
 
 fn run<V: Verb>(verb: V, front: &mut Front) -> u8 {

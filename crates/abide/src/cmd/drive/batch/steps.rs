@@ -117,7 +117,7 @@ fn step(number: usize, words: Vec<String>, (session, now): (&str, i64)) -> Resul
             false => told(refused.failure()),
         })?;
     cli.command.check(now).map_err(told)?;
-    if cli.home.is_some() {
+    if cli.everywhere.home.is_some() {
         return Err(wrong("--home is not for a step", "`abide --home DIR batch` sets it for all".to_owned()));
     }
     if let Command::Logs(logs) = &cli.command
