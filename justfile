@@ -73,6 +73,10 @@ bench-life *WHAT:
 bench-drive *WHAT:
     cargo run --release -p abide-testkit --bin bench-drive -- {{ WHAT }}
 
+# Many sessions for long, whose programs come and go and whose helpers are killed: what is wrong, and what grows
+soak SESSIONS="200" SECONDS="3600":
+    cargo run --release -p abide-testkit --bin bench-drive -- soak {{ SESSIONS }} {{ SECONDS }}
+
 # Installs coding agents below target/agents and holds the released binary against them: all eight without a name (needs npm and python3)
 real-agents *AGENT:
     cargo run --release -q -p abide-testkit --bin real-agents -- {{ AGENT }}

@@ -9,6 +9,7 @@ pub mod memory;
 pub mod past;
 pub mod pasting;
 pub mod recording;
+pub mod soaking;
 pub mod stopping;
 pub mod upgrading;
 pub mod waiting;

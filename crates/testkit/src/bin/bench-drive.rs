@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use abide_testkit::bench::{batches, crowds, executing, latency, pasting};
+use abide_testkit::bench::{batches, crowds, executing, latency, pasting, soaking};
 
 const ALL: [&str; 5] = ["batch", "paste", "exec", "latency", "crowd"];
 
@@ -34,6 +34,7 @@ fn bench(what: &str, numbers: &[usize]) -> io::Result<()> {
         "paste" => pasting::run(&mut out),
         "latency" => latency::run(&mut out),
         "crowd" => crowds::run(given(0, crowds::SESSIONS), given(1, crowds::SECONDS), &mut out),
+        "soak" => soaking::run(given(0, soaking::SESSIONS), given(1, soaking::SECONDS), &mut out),
         "exec" => executing::run(given(0, executing::TIMES), numbers.get(1).copied(), &mut out),
         _ => Err(io::Error::other("there is no such figure")),
     }
