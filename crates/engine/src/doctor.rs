@@ -130,6 +130,7 @@ fn each_session(sessions: &Sessions, how: &Examining<'_>) -> Result<Vec<Check>, 
     for session in &all {
         checks.extend(damage(session));
         checks.extend(unreachable(sessions, session));
+        checks.extend(unhosted(session));
         if seal::is_due(session) {
             checks.push(if fix { sealed(sessions, session) } else { unsealed(session) });
         }
@@ -179,6 +180,16 @@ fn unreachable(sessions: &Sessions, session: &Session) -> Option<Check> {
     let detail = format!("the socket of session {id} is gone: nobody can attach to it or type into it");
     let fix = format!("`abide upgrade {id}` has its guard listen anew");
     (!dir.has_socket()).then(|| bad("socket", &detail, &fix).about(id))
+}
+
+/// A session whose guard has started no other host for the one that is gone.
+fn unhosted(session: &Session) -> Option<Check> {
+    let id = &session.id;
+    let detail = format!(
+        "session {id} has no host now: nobody can attach to it or type into it until its guard can start one"
+    );
+    let fix = format!("`abide events {id}` says why none could be started");
+    session.awaits_host().then(|| bad("host", &detail, &fix).about(id))
 }
 
 /// Whether a session is gone since it was listed, or about to be.

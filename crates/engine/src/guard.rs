@@ -174,10 +174,15 @@ impl Keeper {
 
     /// Sees to it that there is a host as long as there is a program.
     fn host_it(&mut self) {
-        if !self.mind.is_ending() {
-            // Told here and not by `held`, so that the link can be changed meanwhile.
-            let Self { link, dir, waiters, program, recorder, outputs, .. } = self;
-            link.ensure(dir, &held(waiters.as_ref(), program, recorder, outputs));
+        if self.mind.is_ending() {
+            return;
+        }
+        // Told here and not by `held`, so that the link can be changed meanwhile.
+        let Self { link, dir, waiters, program, recorder, outputs, .. } = self;
+        if let Some(error) = link.ensure(dir, &held(waiters.as_ref(), program, recorder, outputs)) {
+            self.note(Body::Noted(
+                format!("no host could be started, and it is tried again: {error}").into(),
+            ));
         }
     }
 

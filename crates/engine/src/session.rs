@@ -224,16 +224,21 @@ impl Session {
         Some(format!("its {who} stands still and has yet to record the end: `kill -CONT {pid}` lets it"))
     }
 
-    /// Where a picture of its screen comes from now: a host that stands still does not answer.
+    /// Where a picture of its screen comes from now: a host that stands still does not answer, nor one that is gone before
+    /// the next one is there.
     #[must_use]
     pub fn has_answering_host(&self) -> bool {
-        let still = match self.seen.host {
-            Liveness::Alive(Some(Qualifier::Stopped | Qualifier::Traced)) => true,
-            Liveness::Alive(Some(Qualifier::Restarting) | None)
-            | Liveness::Dead(_)
-            | Liveness::Unknown(_) => false,
+        let answers = match self.seen.host {
+            Liveness::Alive(Some(Qualifier::Stopped | Qualifier::Traced)) | Liveness::Dead(_) => false,
+            Liveness::Alive(Some(Qualifier::Restarting) | None) | Liveness::Unknown(_) => true,
         };
-        self.verdict.status.has_live_host() && !still
+        self.verdict.status.has_live_host() && answers
+    }
+
+    /// Its host is gone, and its guard is to start the next one.
+    #[must_use]
+    pub fn awaits_host(&self) -> bool {
+        self.verdict.status.has_live_host() && self.seen.host.is_dead() && self.seen.guard.is_alive()
     }
 
     /// The name that a person gave it.

@@ -9,7 +9,7 @@ use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat, openat};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
-    listen, recv, send, socket_with, socketpair, sockopt,
+    listen, recv, send, socket_with, socketpair,
 };
 use rustix::process::geteuid;
 
@@ -133,7 +133,20 @@ fn short(of: impl AsFd, below: &str) -> io::Result<SocketAddrUnix> {
     Ok(SocketAddrUnix::new(path.as_str())?)
 }
 
-/// Whether whoever is at the other end has our uid.
+/// Whether whoever is at the other end has our uid. Its pid is 0 where it is in a pid namespace that we do not see into, which
+/// the type that rustix has for it cannot hold.
 fn is_ours(socket: &OwnedFd) -> bool {
-    sockopt::socket_peercred(socket).is_ok_and(|peer| peer.uid == geteuid())
+    let mut peer = libc::ucred { pid: 0, uid: libc::uid_t::MAX, gid: libc::gid_t::MAX };
+    let mut length = size_of_val(&peer) as libc::socklen_t;
+    // SAFETY: the socket is open, and both pointers are to values that live for the call; the length is that of the first.
+    let told = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    told == 0 && length as usize == size_of_val(&peer) && peer.uid == geteuid().as_raw()
 }

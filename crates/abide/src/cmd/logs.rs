@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Go on until the session is over
     #[arg(short, long)]
     follow: bool,
-    /// Only the last lines
+    /// Only the last lines, of which the very bytes have none
     #[arg(long, value_name = "LINES", conflicts_with = "raw")]
     tail: Option<usize>,
     /// Only what was shown since: a time, or a duration back from now

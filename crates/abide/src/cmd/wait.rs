@@ -23,7 +23,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 #[command(after_help = concat!("Exits with the declared code, else the program's code or 128+signal; 126 or 127 if \
     it could not be executed; 125 if there is no code to pass on (lost, damaged, no such session). A session \
-    of which nothing can be told any more ends the wait for all, with 125. At the \
+    of which nothing can be told any more ends the wait for all, with 125; one that can only not be seen from here, as of another \
+    container, is waited for. At the \
     cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved or its status is unknown. With conditions: 0 once all \
     of them hold (--any: one of them, in one of the sessions), 124 at the --timeout, 125 if a session ends before (--any: all of them). A text \
     counts wherever it is to be seen or has been since the wait began, lines that scrolled by included, each without the blanks at its end: a pattern that ends in one never matches there; with --since only in what \

@@ -342,9 +342,11 @@ impl ProcessesView {
         } else {
             seen.program
         };
+        let served = ProcessView::new(host, seen.host);
+        let waits = session.awaits_host().then(|| Qualifier::Restarting.name());
         Self {
             guard: ProcessView::new(guard, seen.guard),
-            host: ProcessView::new(host, seen.host),
+            host: ProcessView { qualifier: waits.or(served.qualifier), ..served },
             program: ProcessView::new(program, running),
             watcher: helpers
                 .watched

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 
-use abide_testkit::Ending;
 use abide_testkit::deadline::until;
 use abide_testkit::namespace::drill;
+use abide_testkit::{Ending, Ran};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -166,7 +167,7 @@ fn a_record_that_tells_nothing_is_removed_with_a_warning_that_its_program_may_li
     if let Some(scratch) = &scratch {
         command = abide_testkit::cgroup::inside(scratch.cgroup(), &command);
     }
-    let life = world.observe(abide_testkit::Ran::of(&mut command).stdout.trim().to_owned());
+    let life = world.observe(Ran::of(&mut command).stdout.trim().to_owned());
     life.until_shown("ready");
     life.kill_helpers();
     std::fs::File::create(world.dir(&life.id).join("evidence")).expect("it is ours");
@@ -444,4 +445,39 @@ fn without_inodes_a_program_is_known_again_once_the_tick_of_its_birth_is_over() 
     });
     life.kill_helpers();
     assert_eq!(life.inspect()["status"], "unattended");
+}
+
+#[test]
+fn a_guard_that_can_start_no_host_says_so_and_nobody_is_told_that_there_is_one() {
+    let world = World::new();
+    let life = world.live(&["print ready", "hang"]);
+    life.until_shown("ready");
+    let [guard, host] = ["guard", "host"].map(|who| life.helper(who, None));
+    // As many descriptors as it has: there is none for a line to the next one.
+    let allow = |files: &str| {
+        let limit = ["--pid", &guard.pid().to_string(), &format!("--nofile={files}")];
+        assert_eq!(Ran::of(Command::new("prlimit").args(limit)).code(), Some(0));
+    };
+    allow("3:4096");
+    host.signal(Signal::KILL);
+    until("it is on record", || {
+        let noted = world.told(&life.id, "noted");
+        noted.iter().any(|fact| fact.to_string().contains("no host could be started"))
+    });
+    let told = life.inspect();
+    let served = &told["processes"]["host"];
+    assert_eq!(
+        (&told["status"], &served["liveness"], &served["qualifier"], &told["screen"]["source"]),
+        (&"running".into(), &"dead".into(), &"restarting".into(), &"replay".into()),
+        "{told}"
+    );
+    let seen = data(&world.abide.run(&["snapshot", "--json", &life.id]));
+    assert_eq!(seen["source"], "replay", "{seen}");
+    let examined = world.abide.run(&["doctor"]);
+    assert!(examined.stdout.contains(&format!("session {} has no host now", life.id)), "{examined:?}");
+    allow("1024:4096");
+    life.helper("host", Some(host.pid()));
+    let noted = world.told(&life.id, "noted");
+    let failures = noted.iter().filter(|fact| fact.to_string().contains("no host could be started"));
+    assert_eq!(failures.count(), 1, "it is said once: {noted:?}");
 }

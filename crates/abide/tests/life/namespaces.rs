@@ -42,6 +42,41 @@ fn a_session_is_alive_also_where_its_processes_cannot_be_seen() {
     assert!(life.program.0.lives() && world.dir(&life.id).exists());
 }
 
+/// Whoever shares the home and the user drives the same sessions, whichever pid namespace either is in.
+#[test]
+fn a_session_is_driven_from_another_pid_namespace_by_the_same_user_and_runs_no_line_where_its_shell_cannot_be_seen()
+ {
+    let world = World::new();
+    let life = world.observe(world.launch(&[], &["env", "PS1=% ", "bash", "--norc"]));
+    let shown = ["wait", "--timeout", "30s", "--text", "% ", &life.id];
+    assert_eq!(run_inside(&world, &shown).code(), Some(0));
+    let typed = run_inside(&world, &["type", "--json", "--enter", &life.id, "echo o'n'e"]);
+    let since = data(&typed)["seq"].to_string();
+    let seen =
+        run_inside(&world, &["wait", "--timeout", "30s", "--regex", "^one$", "--since", &since, &life.id]);
+    assert_eq!(seen.code(), Some(0), "{seen:?}");
+    for act in [&["resize", &life.id, "90x30"][..], &["mark", &life.id, "here"]] {
+        let ran = run_inside(&world, act);
+        assert_eq!(ran.code(), Some(0), "{act:?}: {ran:?}");
+    }
+    let looked = run_inside(&world, &["snapshot", "--json", &life.id]);
+    assert_eq!((data(&looked)["source"].as_str(), looked.stderr.as_str()), (Some("live"), ""), "{looked:?}");
+    let refused = run_inside(&world, &["exec", "--json", &life.id, "--", "true"]);
+    assert_eq!(refused.json()["error"]["code"], "no_shell", "{refused:?}");
+    let script = "\"$0\" run -d --name inner -- cat; read over";
+    let command = world.abide.command(&[]);
+    let mut first = unshare(&APART, "bash".as_ref());
+    first.args(["-c", script]).arg(command.get_program());
+    first.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut first = Running::start(&mut first);
+    let id = first.line();
+    let typed = world.abide.run(&["type", "--json", "--enter", &id, "from outside"]);
+    let since = data(&typed)["seq"].to_string();
+    let seen =
+        world.abide.run(&["wait", "--timeout", "30s", "--text", "from outside", "--since", &since, &id]);
+    assert_eq!(seen.code(), Some(0), "{seen:?}");
+}
+
 // TRUTH 31
 #[test]
 fn a_dead_program_is_not_told_to_run_where_it_cannot_be_seen_though_its_guard_is_stopped() {

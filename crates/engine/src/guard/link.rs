@@ -32,6 +32,8 @@ pub(super) struct Link {
     /// The one that takes its place when it goes.
     next: Option<Served>,
     respawn: Respawn,
+    /// No host could be started when it was tried last.
+    fails: bool,
     generation: u32,
     /// No more than a host says before something of it is confirmed.
     pending: VecDeque<Piece>,
@@ -74,6 +76,7 @@ impl Link {
             host: None,
             next: None,
             respawn: Respawn::default(),
+            fails: false,
             generation: 0,
             pending: VecDeque::new(),
             pause: Pause::default(),
@@ -104,6 +107,7 @@ impl Link {
             host: given.take(handover::LINE).map(|line| Served { line, process }),
             next: None,
             respawn: Respawn::default(),
+            fails: false,
             generation: handover.generation,
             pause: Pause::default(),
             pending: if died { Piece::last_words(spill).into_iter().collect() } else { pending.collect() },
@@ -116,18 +120,24 @@ impl Link {
         })
     }
 
-    /// Starts a host if there is none and it is time for one.
-    pub(super) fn ensure(&mut self, dir: &SessionDir, held: &[Named<'_>]) {
+    /// Starts a host if there is none and it is time for one. Without one the session goes on, and the next one is tried
+    /// later; gives why there is none where that was not given yet.
+    pub(super) fn ensure(&mut self, dir: &SessionDir, held: &[Named<'_>]) -> Option<io::Error> {
         if self.host.is_some() || !self.respawn.is_due(clock::now().boot) {
-            return;
+            return None;
         }
         self.respawn.started(clock::now().boot);
         self.generation += 1;
-        // Without a host the session goes on; the next one is tried later.
-        self.host = self.start(dir, held).ok();
-        if self.host.is_none() {
+        let (host, failure) = match self.start(dir, held) {
+            Ok(host) => (Some(host), None),
+            Err(error) => (None, Some(error)),
+        };
+        self.host = host;
+        if failure.is_some() {
             self.respawn.gone(clock::now().boot);
         }
+        let failed_before = std::mem::replace(&mut self.fails, failure.is_some());
+        failure.filter(|_| !failed_before)
     }
 
     fn start(&mut self, dir: &SessionDir, held: &[Named<'_>]) -> io::Result<Served> {

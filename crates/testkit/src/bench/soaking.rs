@@ -25,7 +25,7 @@ const REST: &str = "100ms";
 /// How often is looked what all of them take: so many times in all.
 const LOOKS: usize = 60;
 /// How much of a recording is kept, so that those who live long take no more than others.
-const RECORDED: [&str; 4] = ["--keep", "last", "--max-recording", "1M"];
+const RECORDED: [&str; 4] = ["--keep", "last", "--max-recording", "4M"];
 /// By how much the last quarter may exceed the second one.
 const FLAT: f64 = 1.1;
 
