@@ -21,7 +21,7 @@ const PROGRAM: &str = "stty -echo; echo ready; while read -r word rest; do \
     case $word in exit) exit $rest;; *) echo \"$word $rest\";; esac; done";
 const CLIENTS: usize = 8;
 /// How long a client rests between two acts.
-const REST: &str = "100ms";
+const REST: &str = "1s";
 /// How often is looked what all of them take: so many times in all.
 const LOOKS: usize = 60;
 /// How much of a recording is kept, so that those who live long take no more than others.
