@@ -22,8 +22,8 @@ impl Host {
             return;
         };
         if tag.phase == Phase::Cancel {
-            // Should the guard have died over it, the next one is not to type it.
-            self.line.forget(tagged.client);
+            // What is not in the terminal by now is not to be: neither by this guard, should it stand still, nor by the next one.
+            self.line.withdraw(tagged.client);
         }
         // What was typed and is not confirmed may not be in the terminal yet.
         let waits = self.line.owes_any();
