@@ -372,6 +372,22 @@ fn exec_in_a_restricted_shell_is_refused_and_types_nothing() {
 }
 
 #[test]
+fn exec_in_a_shell_that_is_stopped_says_so_and_how_it_goes_on() {
+    in_each(shells(), |command| {
+        let world = World::new();
+        let life = shell(&world, command);
+        rest(&world, &life);
+        assert_eq!(world.abide.run(&["signal", "STOP", &life.id]).code(), Some(0));
+        let ran = exec(&world, &life, "echo no");
+        assert!(ran.code() == Some(125) && ran.stderr.contains("is a shell that is stopped"), "{ran:?}");
+        let way_out = format!("`abide signal CONT {}`", life.id);
+        assert!(ran.stderr.contains(&way_out), "{ran:?}");
+        assert_eq!(world.abide.run(&["signal", "CONT", &life.id]).code(), Some(0));
+        assert_eq!(exec(&world, &life, "echo next").stdout, "next\n", "{command:?}");
+    });
+}
+
+#[test]
 fn exec_behind_a_command_that_was_stopped_finds_the_prompt() {
     in_each(shells(), |command| {
         let world = World::new();
