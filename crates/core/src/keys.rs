@@ -1,6 +1,7 @@
 //! What a terminal sends when someone uses it: bytes -> keys, whatever encoding the program asked for.
 //! Knows the plain bytes, xterm's modifyOtherKeys and the kitty keyboard protocol; decides nothing. `detach` is about
-//! one key, `press` the other way round, `half` and `unfinished` what was typed so far, `drawn` what a shell drew for it.
+//! one key, `press` the other way round, `half` and `unfinished` what was typed so far, `drawn` what a shell drew for it,
+//! `unread` what else a shell may find in its line.
 
 pub mod detach;
 pub mod drawn;
@@ -8,6 +9,7 @@ pub mod half;
 pub mod press;
 pub mod shell;
 pub mod unfinished;
+pub mod unread;
 
 const ESC: u8 = 0x1b;
 /// No sequence of a key is longer.

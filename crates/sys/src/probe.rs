@@ -54,6 +54,8 @@ pub struct InFront {
     pub place: String,
     /// It is over, and nobody has reaped it.
     pub is_zombie: bool,
+    /// It does nothing until it is told to go on.
+    pub is_stopped: bool,
     /// It lets the signals of its children wait.
     pub holds_signals: bool,
     /// It may open what only we may.

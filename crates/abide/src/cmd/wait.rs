@@ -27,7 +27,8 @@ const EXAMPLES: &str = "Examples:
     container, is waited for. At the \
     cap: 0 if the session is provably alive (--strict: 124), 124 if that cannot be proved or its status is unknown. With conditions: 0 once all \
     of them hold (--any: one of them, in one of the sessions), 124 at the --timeout, 125 if a session ends before (--any: all of them). A text \
-    counts wherever it is to be seen or has been since the wait began, lines that scrolled by included, each without the blanks at its end: a pattern that ends in one never matches there; with --since only in what \
+    counts wherever it is to be seen or has been since the wait began, lines that scrolled by included, each without the blanks at its end: a pattern that ends in one never matches there. What is seen is how the screen stood at the end of each \
+    piece of output as it was recorded: what a program writes and erases at once may be missed. With --since a text counts only in what \
     was shown after that, and a turn or an attention only if it was told after that.", signals_end_this!("the session goes on.")))]
 pub(crate) struct Args {
     /// Until the first of them has ended

@@ -1,6 +1,8 @@
 //! What stands half typed at a prompt, as far as what was typed and what is shown tell; and what a cursor stands behind
 //! when a shell waits for the rest of a command, or its own `read` for an answer.
 
+use super::unread::Unread;
+
 const ESC: u8 = 0x1b;
 const ENTER: &[u8] = b"\x1b[13u";
 const CTRL_C: &[u8] = b"\x1b[99;5u";
@@ -23,6 +25,8 @@ pub struct HalfTyped {
     sequence: Vec<u8>,
     /// The beginning of a character.
     partial: Vec<u8>,
+    /// What the terminal answered since.
+    unread: Unread,
 }
 
 impl HalfTyped {
@@ -40,10 +44,18 @@ impl HalfTyped {
         }
     }
 
-    /// Takes what the program showed: whoever begins to edit a line, or leaves the screen, knows no keys of before.
+    /// Takes what the terminal answered a program.
+    pub fn answered(&mut self, answer: &[u8]) {
+        self.unread.answered(answer);
+    }
+
+    /// Takes what the program showed: whoever begins to edit a line, or leaves the screen, knows no keys of before, and finds
+    /// answers that nobody read.
     pub fn shown(&mut self, output: &[u8]) {
-        if self.is_unclear() && begins_to_edit(output) {
-            *self = Self::default();
+        let edits = begins_to_edit(output);
+        self.unread.shown(output, edits);
+        if self.is_unclear() && edits {
+            *self = Self { unread: std::mem::take(&mut self.unread), ..Self::default() };
         }
     }
 
@@ -58,8 +70,15 @@ impl HalfTyped {
         let skipped = self.text.chars().count().saturating_sub(LOOKED_FOR);
         let text: String = self.text.chars().skip(skipped).collect();
         // What another program took is not there. A line that is longer than its row ends in this one.
-        let there = before_cursor.ends_with(&text) || text.ends_with(before_cursor);
+        let goes_on = !before_cursor.is_empty() && text.ends_with(before_cursor);
+        let there = before_cursor.ends_with(&text) || goes_on;
         self.is_unclear() || (!text.is_empty() && there)
+    }
+
+    /// What the terminal answered since, which may stand there too.
+    #[must_use]
+    pub const fn unread(&self) -> &Unread {
+        &self.unread
     }
 
     fn is_unclear(&self) -> bool {
@@ -70,7 +89,7 @@ impl HalfTyped {
         match byte {
             b'\r' | b'\n' | 0x03 => self.clear(),
             // Erase: all of it, or one.
-            0x15 if !self.unclear => self.text.clear(),
+            0x15 if !self.unclear => (self.text, self.unread) = Default::default(),
             0x08 | 0x7f => drop(self.text.pop()),
             // The end of input, and the screen drawn anew.
             0x04 | 0x0c => {}
@@ -219,6 +238,7 @@ mod tests {
             (b"ls", "$ ls", true),
             (b"ls", "$ ", false),
             (b"ls\x7f\x7f", "$ ", false),
+            (b"q", "", false),
             (b"ls\x15", "$ ", false),
             (b"ls\x03", "$ ", false),
             (b"\x0c", "$ ", false),

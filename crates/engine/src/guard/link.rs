@@ -17,7 +17,7 @@ use abide_sys::{clock, signal, sock};
 
 use super::handover::{self, Given, Handover, Named};
 use super::keyboard::Keyboard;
-use super::piece::{PASTE, Pause, Piece};
+use super::piece::{Lines, PASTE, Pause, Piece};
 use super::program::Program;
 use super::recorder::Recorder;
 use super::served::Served;
@@ -45,6 +45,7 @@ pub(super) struct Link {
     /// What a guard that died wrote last, and how much of it.
     begun: ((u64, u64), usize),
     answered: u64,
+    lines: Lines,
     keyboard: Keyboard,
     /// Every host that we started and have not reaped, alive or not.
     hosts: Vec<u32>,
@@ -84,6 +85,7 @@ impl Link {
             owed: Vec::new(),
             begun: ((0, 0), 0),
             answered: 0,
+            lines: Lines::default(),
             keyboard: Keyboard::default(),
             hosts: Vec::new(),
         })
@@ -94,12 +96,7 @@ impl Link {
         // What became another image knows what it has yet to write; of one that died only this is known.
         let died = handover.facts.is_none();
         let owed = spill.owed().into_iter().map(|(client, first)| (client, first.saturating_sub(1)));
-        let pending = handover.pending.iter().map(|(whose, bytes, written)| Piece {
-            whose: *whose,
-            bytes: bytes.clone(),
-            written: (*written).min(bytes.len()),
-            interrupts: false,
-        });
+        let pending = handover.pending.iter().map(Piece::handed);
         let process = given.take(handover::HOST);
         Ok(Self {
             listener: given.must(handover::LISTENER)?,
@@ -115,6 +112,7 @@ impl Link {
             owed: if died { owed.collect() } else { handover.owed.clone() },
             begun: spill.last_typed(),
             answered: handover.answered,
+            lines: Lines::default(),
             keyboard: Keyboard::resume(spill),
             hosts: handover.hosts.clone(),
         })
@@ -335,6 +333,7 @@ impl Link {
         let rest = first.map_or(&[][..], |at| &self.pending[at].bytes[self.pending[at].written..]);
         let (more, ends) = self.keyboard.leave(client, rest, spill);
         let (written, more) = (written + more, rest[..more].to_vec());
+        self.lines.withdraw(client, first.map(|at| &self.pending[at]));
         self.pending.retain(|piece| !theirs(piece));
         // Where theirs was, and in the middle of nobody's.
         let at =
@@ -390,9 +389,10 @@ impl Link {
         self.pending.push_back(Piece::new(whose, bytes, self.begun));
     }
 
-    /// Likewise what runs a line in a shell, or has it forget one.
+    /// Likewise what runs a line in a shell, or has it forget one: of a line that was taken back there is nothing to forget.
     pub(super) fn queue_line(&mut self, whose: (u64, u64), bytes: Vec<u8>) {
-        self.pending.push_back(Piece::of_line(whose, bytes, self.begun));
+        let piece = Piece::of_line(whose, bytes, self.begun);
+        self.pending.push_back(self.lines.without_needless(piece));
     }
 
     /// All of a client up to this number is in the terminal.
@@ -428,6 +428,7 @@ impl Link {
                 spill.typed(piece.whose, piece.written);
                 if let Ok(written) = &taken {
                     let typed = &piece.bytes[piece.written - written..piece.written];
+                    self.lines.typed(piece);
                     self.keyboard.typed(piece.whose.0, typed, spill);
                 }
                 match taken {

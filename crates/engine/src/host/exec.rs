@@ -22,10 +22,10 @@ impl Host {
             return;
         };
         if tag.phase == Phase::Cancel {
-            // Should the guard have died over it, the next one is not to type it.
-            self.line.forget(tagged.client);
+            // What is not in the terminal by now is not to be: neither by this guard, should it stand still, nor by the next one.
+            self.line.withdraw(tagged.client);
         }
-        // What was typed and is not confirmed may not be in the terminal yet.
+        // What was typed or answered and is not confirmed may not be in the terminal yet.
         let waits = self.line.owes_any();
         let admitted = match tag.phase {
             Phase::Begin if behind > 0 => Err(NotNow::Behind),
@@ -80,6 +80,10 @@ fn refusal(why: &NotNow, id: &str) -> Failure {
         }
         NotNow::HalfTyped => no_shell("a line stands there half typed, or keys were pressed in one")
             .hint(format!("{keys} gives an empty one; nothing was typed")),
+        NotNow::Answered => {
+            no_shell("what the terminal answered a program stands there, for that did not read it")
+                .hint(format!("{keys} gives an empty line; nothing was typed"))
+        }
         NotNow::NoPrompt(shown) => no_shell(&format!(
             "`{shown}` stands before the cursor, as where it waits for more of a command, or for an answer"
         ))

@@ -346,7 +346,8 @@ impl Mind {
             Kind::Mark => {
                 news(News::Marked(String::from_utf8_lossy(entry.payload).into_owned(), entry.position));
             }
-            Kind::Start | Kind::Answer => {}
+            Kind::Answer => self.prompt.note_answered(entry),
+            Kind::Start => {}
         }
         self.tell_exec(before, news);
     }

@@ -126,9 +126,9 @@ impl Line {
         self.answered
     }
 
-    /// Whether something of a client is not confirmed.
+    /// Whether something of a client, or an answer, is not confirmed.
     pub(super) fn owes_any(&self) -> bool {
-        self.kept.iter().filter_map(|said| said.whose).any(|(client, _)| client != ANSWERS)
+        !self.kept.is_empty()
     }
 
     pub(super) fn tell(&mut self, word: &ToGuard) {

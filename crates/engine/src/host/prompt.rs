@@ -8,6 +8,8 @@ use abide_core::screen::Screen;
 
 /// What was typed so long ago was read, whether anything was shown for it or not.
 const READ_MS: u64 = 300;
+/// A shell that comes to its prompt by what was typed has drawn that by then.
+const DRAWN_MS: u64 = 1_000;
 
 /// What is known of the prompt that a shell may show.
 #[derive(Default)]
@@ -17,6 +19,8 @@ pub(super) struct Prompt {
     line: LineSoFar,
     /// Where and when somebody typed last, in ms of boot time; none if nobody did since an `exec`, or since the start.
     typed: Option<(u64, u64)>,
+    /// When the terminal answered a program last, in ms of boot time.
+    answered: u64,
     /// What stood before the cursor when it surely was one.
     known: Option<String>,
 }
@@ -31,6 +35,8 @@ pub(super) enum NotNow {
     Typed,
     /// A line stands there half typed.
     HalfTyped,
+    /// What the terminal answered a program stands there.
+    Answered,
     /// What is shown there is what a shell shows where it waits for more of a command, or asks for something.
     NoPrompt(String),
     /// Nothing is shown there, and nobody can tell whether a prompt was.
@@ -56,22 +62,36 @@ impl Prompt {
         (seen, now): (u64, u64),
         runs: bool,
     ) -> Result<(), NotNow> {
-        let before_cursor = screen.live().before_cursor();
-        if self.typed.is_some_and(|(at, when)| at >= seen && now < when.saturating_add(READ_MS)) {
+        let since_typed = self.typed.map(|(_, when)| now.saturating_sub(when));
+        let unseen =
+            self.typed.is_some_and(|(at, _)| at >= seen) && since_typed.is_some_and(|ms| ms < READ_MS);
+        if unseen || now < self.answered.saturating_add(READ_MS) {
             return Err(NotNow::Typed);
         }
-        let half = self.half.stands(&before_cursor);
+        // What ends by what was typed leaves a screen that is none of its shell's yet.
+        let drawn = since_typed.is_none_or(|ms| ms >= DRAWN_MS);
+        self.is_at(&screen.live().before_cursor(), runs)
+            .map_err(|why| if drawn { why } else { NotNow::Typed })
+    }
+
+    /// Whether this, before the cursor, is a prompt behind which nothing stands.
+    fn is_at(&mut self, before_cursor: &str, runs: bool) -> Result<(), NotNow> {
+        let is_known = |prompt: &str| self.known.as_deref() == Some(prompt);
+        let half = self.half.stands(before_cursor);
+        let unread = self.half.unread();
+        if unread.is_kept() || (unread.ends(before_cursor) && !is_known(before_cursor)) {
+            return Err(NotNow::Answered);
+        }
         // Where nothing stands, others may have written behind the prompt.
         let prompt = match self.drawn.text() {
             Some(drawn) if before_cursor.trim().is_empty() => drawn.to_owned(),
-            Some(_) | None => before_cursor,
+            Some(_) | None => before_cursor.to_owned(),
         };
         if half || takes_commands(&prompt) {
             return Err(NotNow::HalfTyped);
         }
-        let is_known = self.known.as_deref() == Some(&prompt);
         let doubtful = self.typed.is_some() || runs;
-        if doubtful && !is_known && is_no_prompt(&prompt) {
+        if doubtful && !is_known(&prompt) && is_no_prompt(&prompt) {
             let nothing = prompt.trim().is_empty();
             return Err(if nothing { NotNow::NothingThere } else { NotNow::NoPrompt(prompt) });
         }
@@ -84,6 +104,12 @@ impl Prompt {
         self.half.shown(entry.payload);
         self.drawn.shown(entry.payload, entry.time, || screen.live().before_cursor());
         self.line.shown(entry.payload);
+    }
+
+    /// Takes what the terminal answered a program, which its shell reads if that does not.
+    pub(super) fn note_answered(&mut self, entry: &Entry<'_>) {
+        self.half.answered(entry.payload);
+        self.answered = entry.time / 1_000;
     }
 
     /// Takes what was typed at this screen.
@@ -101,12 +127,40 @@ impl Prompt {
         if entry.kind == Kind::Input {
             self.line.take(typed(entry.payload));
             if self.typed.is_none() && self.known.is_none() {
-                // Nobody typed before, so nothing else can stand there.
-                self.known = Some(screen.live().before_cursor());
+                // Nobody typed before, so nothing else can stand there, if anything does.
+                let stands = |text: &String| !text.trim().is_empty();
+                self.known = Some(screen.live().before_cursor()).filter(stands);
             }
             self.half.take(typed(entry.payload));
             self.drawn.take(typed(entry.payload));
         }
         self.typed = Some((entry.position, entry.time / 1_000));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abide_core::screen::Size;
+
+    use super::*;
+
+    #[test]
+    fn what_a_key_left_of_a_program_that_it_ended_is_judged_once_its_shell_had_time_to_draw() {
+        for (key, left) in [("q", "\r\x1b[K"), ("\x1b[B", "\r:"), ("\x03", "\r> ")] {
+            let mut screen = Screen::new(Size { cols: 20, rows: 4 }, 0);
+            let _ = screen.feed(b"$ ");
+            let mut prompt = Prompt::default();
+            let whose = [0; 16];
+            let payload = [&whose, key.as_bytes()].concat();
+            let entry =
+                |kind, position, payload| Entry { kind, number: 0, position, time: 5_000_000, payload };
+            prompt.note_typed(&entry(Kind::Input, 10, &payload), &screen);
+            let _ = screen.feed(left.as_bytes());
+            prompt.shown(&entry(Kind::Output, 10, left.as_bytes()), &screen);
+            for (ms, typed) in [(0, true), (900, true), (1_000, false)] {
+                let why = prompt.admits(&screen, (20, 5_000 + ms), false).err();
+                assert_eq!(why.map(|why| matches!(why, NotNow::Typed)), Some(typed), "{key:?} {ms}");
+            }
+        }
     }
 }

@@ -297,6 +297,7 @@ pub(super) fn foreground(of: u32) -> Vec<InFront> {
             sleeps: it.letter == b'S',
             place: if place == "0" { String::new() } else { place },
             is_zombie: matches!(it.letter, b'Z' | b'X'),
+            is_stopped: matches!(it.letter, b'T' | b't'),
             holds_signals: holds_signals(&status),
             is_as_we_are: is_as_we_are(&status),
             sleep: sleep(pid),

@@ -30,7 +30,8 @@ const EXAMPLES: &str = "Examples:
     screenshot, diff, logs, inspect or stop. It is written as for a shell, on a line of its own, or all of them are one JSON list \
     of lists of words. All are read before the first is done. \
     Each takes the sessions that its command takes, those that are over included, and is told of when it is done. A wait for conditions that does not say since when counts \
-    only what was shown after the first step that typed since the wait before it. Exits with 0 if every step did, else with what the first that \
+    only what was shown, or has scrolled by, since the steps that acted before it: type, paste, keys, exec, signal or resize, the first of those that stand together without a wait in between. \
+    Waits without such a step in between count from the same instant, in any order; a wait before the first counts what is to be seen. Exits with 0 if every step did, else with what the first that \
     did not exited with. What one step types stays together; between two steps others may type, so that a person can always interrupt. \
     HUP, INT and TERM end this command only, with 128+signal; the step that it was at is told as interrupted, those behind it as skipped."
 )]
@@ -112,17 +113,22 @@ impl Verb for Args {
         let signals = Signals::heeded(&[signals::HUP, signals::INT, signals::TERM])
             .map_err(|error| Failure::io("hear", &"signals", &error))?;
         let mut batch = BatchView { steps: Vec::new() };
-        let (mut exit, mut since, mut ended) = (0, None, None);
+        let (mut exit, mut baseline, mut ended) = (0, Baseline::default(), None);
         for (number, Step { words, command }) in (1..).zip(steps) {
-            let (types, waits) = (command.types(), matches!(command, Command::Wait(_)));
+            let manner = command.manner();
             let skipped = (Outcome::Skipped, None, StepAnswer::default());
             let (outcome, exit_code, answer) = if ended.is_some() || (exit != 0 && !self.keep_going) {
                 skipped
             } else {
-                match perform(self.settled(command, since), front, &signals)? {
+                // What the answer of a command that acts does not say, where it fails or as it is.
+                let silent = manner == Manner::Acts { tells: false } || self.keep_going;
+                let before =
+                    (silent && baseline.begins_with(manner)).then(|| sessions.snapshot(&session, None));
+                let before = before.and_then(Result::ok).map(|shown| shown.position);
+                match perform(self.settled(command, baseline.since), front, &signals)? {
                     Performed::Done(code, answer) => {
                         let seq = answer.data.as_ref().and_then(|data| data["seq"].as_u64());
-                        since = if waits { None } else { since.or(seq.filter(|_| types)) };
+                        baseline.pass(manner, seq.or(before));
                         exit = if exit == 0 { code } else { exit };
                         (if code == 0 { Outcome::Done } else { Outcome::Failed }, Some(code), answer)
                     }
@@ -170,10 +176,47 @@ impl Args {
     }
 }
 
+/// What a step is to the waits behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// What is shown behind it may be an answer; whether it tells since when.
+    Acts {
+        tells: bool,
+    },
+    Waits,
+    Looks,
+}
+
 impl Command {
-    /// Whether it types something.
-    const fn types(&self) -> bool {
-        matches!(self, Self::Type(_) | Self::Paste(_) | Self::Keys(_) | Self::Exec(_))
+    const fn manner(&self) -> Manner {
+        let tells = matches!(self, Self::Type(_) | Self::Paste(_) | Self::Keys(_) | Self::Exec(_));
+        if tells || matches!(self, Self::Signal(_) | Self::Resize(_)) {
+            return Manner::Acts { tells };
+        }
+        if matches!(self, Self::Wait(_)) { Manner::Waits } else { Manner::Looks }
+    }
+}
+
+/// Since when what is shown counts for a wait.
+#[derive(Debug, Default)]
+struct Baseline {
+    since: Option<u64>,
+    /// A wait came since: the next step that acts begins anew.
+    is_used: bool,
+}
+
+impl Baseline {
+    /// Whether a step of this manner is the first that counts.
+    fn begins_with(&self, manner: Manner) -> bool {
+        matches!(manner, Manner::Acts { .. }) && (self.is_used || self.since.is_none())
+    }
+
+    /// Takes a step that was done, before which so much had been shown.
+    fn pass(&mut self, manner: Manner, position: Option<u64>) {
+        if self.begins_with(manner) {
+            *self = Self { since: position.or(self.since), is_used: false };
+        }
+        self.is_used |= manner == Manner::Waits;
     }
 }
 

@@ -37,8 +37,9 @@ pub(super) fn others(echo: &[u8], typed: &str, nonce: &str, quiet: bool) -> Vec<
         rest = &rest[at + typed.len()..];
     }
     for (number, line) in whole_lines(rest).enumerate().take_while(|_| seen) {
-        // Of what fills its last row to the edge of the screen, readline moves back to draw the end once more.
-        let drawn_again = number == 0 && line.contains(&ESC);
+        // Of what fills its last row to the edge of the screen, readline moves back to draw the end once more; of what does not
+        // fit on the screen, it draws each row again that does.
+        let drawn_again = number == 0 && (line.contains(&ESC) || line.contains(&b'\r'));
         if !take(line, drawn_again) && !quiet {
             break;
         }

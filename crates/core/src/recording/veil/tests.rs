@@ -196,6 +196,10 @@ fn nothing_of_what_is_typed_is_shown_where_it_ends_at_the_edge_of_the_screen() {
     assert_eq!(shown("\r\n+ __abide=0\r\n++ case $- in\r\n"), "ls\r\n");
     assert_eq!(shown("tick\r\n\r\n+ __abide=0\r\n"), "ls\r\ntick\r\n");
     assert_eq!(shown(&format!("\r\n{}", quiet(NONCE))), "ls\r\n");
+    // What does not fit on a low screen is drawn once more as far as it does, without what had marked it.
+    let low = "\x1b[27m\rec-k3v9q2\rzr/a'; }";
+    assert_eq!(shown(&format!("{low}\r\n{}", quiet(NONCE))).replace("\x1b[27m", ""), "ls\r\n");
+    assert_eq!(shown(&format!("{low}tick\r\n\r\n")).replace("\x1b[27m", ""), "ls\r\ntick\r\n");
 }
 
 #[test]

@@ -125,6 +125,9 @@ impl Driver<'_> {
             let why = format!("`{what}` is a shell of another user, who may not read what exec gives it");
             return Err((0, self.no_shell(&why)));
         }
+        if leader.is_stopped {
+            return Err((OTHER_MS, self.shell_stopped(&what, leader.process.pid, program)));
+        }
         let terminal = self.truth().terminal(leader.process.pid);
         let waiting = Waiting {
             whole_lines: terminal.is_some_and(tty::reads_lines),

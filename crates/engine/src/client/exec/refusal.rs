@@ -36,6 +36,19 @@ impl Driver<'_> {
         )
     }
 
+    /// The shell in front stands still; only of the session's own program a signal is ours to send.
+    pub(super) fn shell_stopped(&self, what: &str, pid: u32, program: u32) -> Failure {
+        let way_out = match pid == program {
+            true => format!("`abide signal CONT {}` makes it go on", self.session().id),
+            false => format!("`kill -CONT {pid}` makes it go on"),
+        };
+        self.refusal(
+            Code::NoShell,
+            &format!("no shell waits at its prompt: `{what}` (pid {pid}) is a shell that is stopped"),
+            &way_out,
+        )
+    }
+
     pub(super) fn not_recorded(&self) -> Failure {
         self.refusal(Code::Io, "its output could not be recorded", "`abide doctor` says why")
     }

@@ -110,7 +110,9 @@ fn step(number: usize, words: Vec<String>, (session, now): (&str, i64)) -> Resul
         }
         _ => ["abide", verb, session].into_iter().chain(given).collect(),
     };
-    let told = |failure: Failure| wrong(&failure.message, failure.hint.unwrap_or_default());
+    // As its command refuses it.
+    let told =
+        |failure: Failure| Failure { message: format!("step {number}: {}", failure.message), ..failure };
     let cli =
         args::parse(argv.into_iter().map(Into::into)).map_err(|refused| match refused.asks_for_help() {
             true => wrong("--help is not for a step", format!("`abide {verb} --help` shows it")),

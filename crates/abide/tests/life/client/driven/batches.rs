@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::shell;
-use crate::common::{Life, World, data};
+use crate::common::{Gate, Life, World, data};
 
 /// A batch of steps, one a line.
 fn batch(world: &World, life: &Life<'_>, flags: &[&str], steps: &[&str]) -> (Ran, Vec<Value>) {
@@ -76,6 +76,44 @@ fn a_wait_counts_what_was_shown_after_the_typing_before_it_and_nothing_older() {
 }
 
 #[test]
+fn waits_one_behind_another_count_what_came_since_the_same_typing() {
+    let world = World::new();
+    let life = shell(&world);
+    let old = ["exec -- 'echo Compiling; echo Finished'"];
+    assert_eq!(batch(&world, &life, &[], &old).0.code(), Some(0));
+    let gate = Gate::new(&world.beside("gate"));
+    let path = world.beside("gate");
+    let build = format!("type \"echo Comp''iling; read go <{path}; echo Fin''ished\" --enter");
+    let stale = [&build, "wait --text Compiling", "wait --text Finished --timeout 500ms"];
+    let (ran, results) = batch(&world, &life, &["--timeout", "20s"], &stale);
+    assert_eq!((ran.code(), &results[2]["data"]["met"]), (Some(124), &false.into()), "{ran:?}");
+    gate.open();
+    // What came before the wait in front of it was met, and scrolled by, came since.
+    let both = "type \"echo a''head; seq 2000; echo la''st\" --enter";
+    let waits = [both, "wait --text last", "mark between", "wait --regex '^ahead$'", "wait --text last"];
+    assert_eq!(batch(&world, &life, &["--timeout", "20s"], &waits).0.code(), Some(0));
+    let again = [both, "wait --text last", "keys Space", "wait --regex '^ahead$' --timeout 300ms"];
+    assert_eq!(batch(&world, &life, &["--timeout", "20s"], &again).0.code(), Some(124), "typed anew");
+}
+
+#[test]
+fn a_wait_behind_a_signal_a_resize_or_a_step_that_failed_counts_nothing_older() {
+    let world = World::new();
+    let life = shell(&world);
+    assert_eq!(batch(&world, &life, &[], &["exec -- \"echo st''ale\""]).0.code(), Some(0));
+    for step in ["signal WINCH", "resize 100x30", "keys click:0,0"] {
+        let steps = [step, "wait --text stale --timeout 300ms"];
+        let (ran, results) = batch(&world, &life, &["--keep-going"], &steps);
+        assert_eq!(
+            (results[1]["exit_code"].as_u64(), &results[1]["data"]["met"]),
+            (Some(124), &false.into()),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(batch(&world, &life, &[], &["wait --text stale"]).0.code(), Some(0), "nothing acted before");
+}
+
+#[test]
 fn steps_that_make_no_sense_are_refused_before_the_first_is_done() {
     let world = World::new();
     let life = shell(&world);
@@ -108,7 +146,13 @@ fn steps_that_make_no_sense_are_refused_before_the_first_is_done() {
     ] {
         let ran = world.abide.run(&[&["batch", "--json", &life.id], steps].concat());
         let error = ran.json()["error"].clone();
-        assert_eq!((ran.code(), &error["code"]), (Some(2), &"usage".into()), "{ran:?}");
+        // As its command alone says.
+        let code = match says {
+            time if time.ends_with("is no duration") || time.ends_with("is no time") => "bad_time",
+            key if key.ends_with("is no key") => "bad_key",
+            _ => "usage",
+        };
+        assert_eq!((ran.code(), &error["code"]), (Some(2), &code.into()), "{ran:?}");
         assert!(error["message"].as_str().expect("text").starts_with(says), "{error}");
     }
     let ran = world.abide.run(&["batch", "--json", "--timeout", "5", &life.id, "type x"]);

@@ -62,6 +62,19 @@ fn exec_of_another_shell_in_the_place_of_its_own_says_so_once_that_waits() {
 }
 
 #[test]
+fn exec_on_a_screen_that_what_runs_the_line_does_not_fit_on_shows_the_line_alone() {
+    let world = World::new();
+    let life = shell(&world, BASH);
+    for size in ["10x5", "7x3", "25x2", "13x8"] {
+        assert_eq!(world.abide.run(&["resize", &life.id, size]).code(), Some(0), "{size}");
+        assert_eq!(exec(&world, &life, "false").code(), Some(1), "{size}");
+        let shown = world.abide.run(&["snapshot", "--scrollback", &life.id]).stdout.replace('\n', "");
+        assert!(!shown.contains(['&', '>', '{', '}']), "{size}: {shown}");
+    }
+    assert_unseen(&world, &life);
+}
+
+#[test]
 fn exec_runs_no_command_that_is_bound_to_a_key() {
     for command in shells() {
         let world = World::new();

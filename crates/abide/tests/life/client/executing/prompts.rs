@@ -60,6 +60,61 @@ fn exec_in_the_middle_of_a_command_is_refused_and_types_nothing() {
     });
 }
 
+#[test]
+fn exec_behind_an_answer_that_no_program_read_is_refused_and_types_nothing() {
+    in_each(shells(), |command| {
+        let world = World::new();
+        let life = shell(&world, command);
+        for asks in ["6n", "c"] {
+            let ran = exec(&world, &life, &format!("printf '\\033[{asks}'"));
+            assert_eq!(ran.code(), Some(0), "{command:?} {ran:?}");
+            // At once, and once all is shown that will be.
+            for _ in 0..2 {
+                let ran = exec(&world, &life, "echo no");
+                assert!(ran.code() == Some(125) && ran.stderr.contains("answered"), "{command:?} {ran:?}");
+                rest(&world, &life);
+            }
+            let hint = assert_refused(&world, &life, &format!("{command:?} {asks}"));
+            assert!(hint.starts_with(&format!("`abide keys {} Ctrl-C`", life.id)), "{hint}");
+            press(&world, &life, "Ctrl-C");
+            assert_eq!(exec(&world, &life, "echo next").stdout, "next\n", "{command:?}");
+        }
+        assert_unseen(&world, &life);
+    });
+}
+
+#[test]
+fn exec_behind_a_program_that_read_what_it_asked_for_runs_the_line() {
+    for command in [BASH, &["dash", "-i"]] {
+        let world = World::new();
+        let life = shell(&world, command);
+        let reads = "stty raw -echo; printf '\\033[6n'; dd bs=1 count=6 2>/dev/null | od -c; stty sane";
+        assert_eq!(exec(&world, &life, reads).code(), Some(0), "{command:?}");
+        assert_eq!(exec(&world, &life, "echo next").stdout, "next\n", "{command:?}");
+    }
+}
+
+#[test]
+fn exec_right_after_a_key_that_ends_a_program_runs_the_line() {
+    const TIMES: u32 = 3;
+    in_each(shells(), |command| {
+        let world = World::new();
+        let life = shell(&world, command);
+        rest(&world, &life);
+        for (program, key) in [("cat", "Ctrl-C"), ("seq 300 | LESS= less", "q"), ("", "Enter")] {
+            for number in 0..TIMES {
+                if !program.is_empty() {
+                    type_line(&world, &life, program);
+                }
+                assert_eq!(world.abide.run(&["keys", &life.id, key]).code(), Some(0), "{key}");
+                let ran = exec(&world, &life, &format!("echo {number}"));
+                let told = (ran.code(), ran.stdout.clone());
+                assert_eq!(told, (Some(0), format!("{number}\n")), "{command:?} {key} {ran:?}");
+            }
+        }
+    });
+}
+
 /// Something in the background of a shell that writes a line once the gate is opened.
 fn writes_later(world: &World, name: &str) -> (Gate, String) {
     let path = world.beside(name);
@@ -314,6 +369,22 @@ fn exec_in_a_restricted_shell_is_refused_and_types_nothing() {
         let ran = world.abide.run(&["exec", &life.id, "--", "true"]);
         assert!(ran.stderr.contains("is a restricted shell"), "{ran:?}");
     }
+}
+
+#[test]
+fn exec_in_a_shell_that_is_stopped_says_so_and_how_it_goes_on() {
+    in_each(shells(), |command| {
+        let world = World::new();
+        let life = shell(&world, command);
+        rest(&world, &life);
+        assert_eq!(world.abide.run(&["signal", "STOP", &life.id]).code(), Some(0));
+        let ran = exec(&world, &life, "echo no");
+        assert!(ran.code() == Some(125) && ran.stderr.contains("is a shell that is stopped"), "{ran:?}");
+        let way_out = format!("`abide signal CONT {}`", life.id);
+        assert!(ran.stderr.contains(&way_out), "{ran:?}");
+        assert_eq!(world.abide.run(&["signal", "CONT", &life.id]).code(), Some(0));
+        assert_eq!(exec(&world, &life, "echo next").stdout, "next\n", "{command:?}");
+    });
 }
 
 #[test]

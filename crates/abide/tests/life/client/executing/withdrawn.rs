@@ -31,12 +31,14 @@ fn check_stopped_guard(command: &[&str]) {
     let message = told["message"].as_str().unwrap_or_default();
     assert!(message.contains(&format!("guard (pid {}: is alive, stopped)", guard.pid())), "{message}");
     guard.signal(Signal::CONT);
-    // Whatever the guard types now of the line that was withdrawn, nobody is kept from seeing what follows.
+    // The guard types nothing of the line that was withdrawn, and nobody is kept from seeing what follows.
     let ran = world.abide.run(&["type", &life.id, "echo visi'ble'", "--enter"]);
     assert_eq!(ran.code(), Some(0), "{ran:?}");
     let ran = world.abide.run(&["wait", &life.id, "--text", "visible", "--timeout", "50s"]);
     assert_eq!(ran.code(), Some(0), "{command:?}: {ran:?}");
-    assert!(world.shown(&life.id).contains("visible"), "{command:?}");
+    let shown = world.shown(&life.id);
+    assert!(shown.contains("visible") && !shown.contains("^C"), "{command:?}: {shown}");
+    assert_unseen(&world, &life);
     until("a line runs again", || exec(&world, &life, "echo again").stdout == "again\n");
     assert!(!std::path::Path::new(&file).exists(), "{command:?}: it ran");
 }
