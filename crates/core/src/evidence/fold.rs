@@ -68,7 +68,8 @@ pub struct Closings {
 pub struct Work {
     /// The latest before the end was on record: what comes after would change what has been told.
     pub declared: Option<Told<Declared>>,
-    /// Facts from before the end are missing, and what is left does not tell whether `declared` is what counted.
+    /// Facts from before the end are missing, or whoever closed the session could not tell: nothing says whether `declared`
+    /// is what counted.
     pub word_is_unclear: bool,
     /// A bit for each code that was declared before the end.
     said: [u128; 2],
@@ -293,6 +294,7 @@ impl Evidence {
             }
             Body::Sealed(body) => {
                 self.heed(None);
+                self.work.word_is_unclear |= body.word_unclear;
                 latest!(self.closing.sealed, body);
             }
             Body::Removing(_) => first!(self.closing.removing, ()),
@@ -349,8 +351,8 @@ impl Work {
     /// Takes the word that counted at the end, as the witness of the end tells it. It may have been overtaken by one that
     /// came before the end was on record; where facts are missing, that cannot be told from one that is lost.
     fn heed(&mut self, word: Option<Told<Word>>, damaged: bool) {
-        let Some(Told { witness, at, order, body: Word { declared } }) = word else {
-            self.word_is_unclear = damaged;
+        let Some(Told { witness, at, order, body: Word { declared, unclear: false } }) = word else {
+            self.word_is_unclear = damaged || word.is_some();
             return;
         };
         let code = |word: &Declared| word.exit_code;
@@ -422,7 +424,7 @@ impl Body {
         } else if let Self::Ended(ended) = self
             && ended.word.is_none()
         {
-            ended.word = left.take().map(|word| Word { declared: Some(word) });
+            ended.word = left.take().map(|word| Word { declared: Some(word), unclear: false });
         }
     }
 }
