@@ -201,8 +201,7 @@ pub(crate) fn last(evidence: &Evidence, dir: &SessionDir) -> LastWord {
 }
 
 fn is_whole(evidence: &Evidence) -> bool {
-    let beginning = &evidence.beginning;
-    (beginning.launched.is_some() || beginning.adopted.is_some()) && !evidence.is_damaged()
+    evidence.is_begun() && !evidence.is_damaged()
 }
 
 impl LastWord {

@@ -196,11 +196,15 @@ fn declare_twice(world: &World) -> (Life<'_>, Gate) {
     (life, gate)
 }
 
-/// How the log ends cleanly before the word that was declared last, before the session is over or after all of it was killed.
+fn kill_everyone(life: &Life<'_>) {
+    let [guard, host] = ["guard", "host"].map(|who| life.helper(who, None));
+    kill_at_once(&[guard, host, observer(&life.inspect(), "program")]);
+}
+
+/// The log ends cleanly before the word that was declared last, before the session is over or after all of it was killed.
 fn cut_off_the_last_word(world: &World, life: &Life<'_>, ends: &str) {
-    let session = life.inspect();
     if ends == "killed" {
-        kill_at_once(&["guard", "host", "program"].map(|who| observer(&session, who)));
+        kill_everyone(life);
     }
     let log = world.dir(&life.id).join("evidence");
     let mut bytes = fs::read(&log).expect("it is there");
@@ -290,11 +294,35 @@ fn an_end_in_the_record_of_a_program_that_lives_is_not_believed() {
     let told = life.inspect();
     assert_eq!((&told["status"], &told["wait_code"]), (&"running".into(), &Value::Null), "{told}");
     let why = world.abide.run(&["why", &life.id]).stdout;
-    assert!(why.contains("an end is on record of a program that is alive"), "{why}");
+    assert!(why.contains("the outcome file is another session's"), "{why}");
     let listed = world.abide.run(&["ls", "--json"]).json();
     let running = |one: &Value| one["id"] == life.id.as_str() && one["status"] == "running";
     assert!(listed["data"]["sessions"].as_array().is_some_and(|all| all.iter().any(running)), "{listed}");
     assert_eq!(world.abide.run(&["rm", &life.id]).code(), Some(5), "who lives is not removed");
     life.program.0.signal(Signal::USR1);
     assert_eq!(world.wait(&life.id).0, Some(7), "its own end is written over the other");
+}
+
+/// Both end with all their processes, and the one that is lost gets a file of the one whose end was seen.
+#[test]
+fn an_end_that_belongs_to_another_session_is_not_believed_of_a_lost_one() {
+    let world = World::new();
+    let over = world.launch(&[], &["sh", "-c", "exit 0"]);
+    assert_eq!(world.wait(&over).0, Some(0));
+    for (file, says) in
+        [("outcome", "the outcome file is another session's"), ("evidence", "another session's record")]
+    {
+        let life = world.live(&["hang"]);
+        kill_everyone(&life);
+        fs::copy(world.dir(&over).join(file), world.dir(&life.id).join(file)).expect("there is room");
+        for when in ["at first", "once the doctor was there"] {
+            let (code, told) = world.wait(&life.id);
+            assert_eq!((code, &told["status"]), (Some(125), &"unknown".into()), "{file}, {when}: {told}");
+            let why = world.abide.run(&["why", &life.id]).stdout;
+            assert!(why.contains(says), "{file}, {when}: {why}");
+            let _ = world.abide.run(&["doctor", "--fix"]);
+        }
+        assert_eq!(world.abide.run(&["rm", "--force", &life.id]).code(), Some(0), "{file}");
+    }
+    assert_eq!(world.wait(&over).0, Some(0), "it is what it was");
 }
