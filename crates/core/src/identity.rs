@@ -191,8 +191,8 @@ pub enum Doubt {
 pub fn judge(want: &Identity, here: &Here, seen: &Sighting, lock: Lock) -> Liveness {
     let by_kernel = match (place(want, here), sight(want, here, seen)) {
         (Place::Same, liveness) | (Place::Elsewhere(liveness), _) => liveness,
-        // Dead in this boot, or of another one: dead in any case.
-        (Place::PerhapsRebooted, Liveness::Dead(_)) => Liveness::Dead(Death::Reboot),
+        // Dead in this boot, or of another one: dead in any case, and nothing proves a reboot.
+        (Place::PerhapsRebooted, Liveness::Dead(death)) => Liveness::Dead(death),
         (Place::PerhapsRebooted, Liveness::Alive(_) | Liveness::Unknown(_)) => {
             Liveness::Unknown(Doubt::GivenBootId)
         }
