@@ -326,3 +326,21 @@ fn an_end_that_belongs_to_another_session_is_not_believed_of_a_lost_one() {
     }
     assert_eq!(world.wait(&over).0, Some(0), "it is what it was");
 }
+
+#[test]
+fn a_program_whose_log_ends_with_its_launch_runs_and_is_typed_into() {
+    let world = World::new();
+    let life = world.live(&["print ready", "hang"]);
+    life.until_shown("ready");
+    life.helper("host", None);
+    let log = world.dir(&life.id).join("evidence");
+    let bytes = fs::read(&log).expect("it is there");
+    let name = b"\"fact\":\"started\"";
+    let at = bytes.windows(name.len()).position(|there| there == name).expect("it is on record");
+    let line = bytes[..at].iter().rposition(|&byte| byte == b'\n').expect("a line");
+    let cut = File::options().write(true).open(&log).and_then(|log| log.set_len(line as u64));
+    cut.expect("it is ours");
+    assert_eq!(life.inspect()["status"], "running");
+    let typed = world.abide.run(&["type", &life.id, "x"]);
+    assert_eq!(typed.code(), Some(0), "{typed:?}");
+}
