@@ -372,12 +372,12 @@ impl Doubt {
             Self::OtherBootId | Self::GivenBootId => {
                 Some("where /proc shows the boot id that it was started under")
             }
+            Self::NoBootId => Some("where /proc is mounted (`mount -t proc proc /proc`)"),
             Self::Hidden | Self::Refused(_) => Some("as root, where /proc shows every process"),
             Self::NoIdentity
             | Self::NotHeld
             | Self::OtherMachine
             | Self::NoMachineId
-            | Self::NoBootId
             | Self::SameTick
             | Self::NoMark
             | Self::Unsupported
