@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 use std::process::Stdio;
 
 use abide_testkit::deadline::until;
@@ -196,6 +197,12 @@ fn declare_twice(world: &World) -> (Life<'_>, Gate) {
     (life, gate)
 }
 
+/// What a file holds from now on.
+fn put(file: &Path, text: &str) {
+    let written = File::create(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.expect("it is ours");
+}
+
 fn kill_everyone(life: &Life<'_>) {
     let [guard, host] = ["guard", "host"].map(|who| life.helper(who, None));
     kill_at_once(&[guard, host, observer(&life.inspect(), "program")]);
@@ -247,7 +254,7 @@ fn where_nothing_tells_which_word_was_the_last_no_code_is_passed_on_before_and_a
         let kept = world.dir(&life.id).join("declared");
         match left {
             "gone" => fs::remove_file(kept).expect("it is there"),
-            left => fs::write(kept, left).expect("it is ours"),
+            left => put(&kept, left),
         }
         if ends == "seen" {
             gate.open();
@@ -268,7 +275,7 @@ fn what_is_no_result_hides_no_word_that_was_cut_off_before_and_after_sealing() {
     for ends in ["killed", "seen"] {
         let world = World::new();
         let (life, gate) = declare_twice(&world);
-        fs::write(world.dir(&life.id).join("result.toml"), "garbage").expect("there is room");
+        put(&world.dir(&life.id).join("result.toml"), "garbage");
         cut_off_the_last_word(&world, &life, ends);
         if ends == "seen" {
             gate.open();
