@@ -363,6 +363,9 @@ pub struct Sealed {
     /// The last thing any witness recorded before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<Moment>,
+    /// A word of the program may be lost, and the sealer could not tell which was the last.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub word_unclear: bool,
 }
 
 /// What a sealer may conclude.

@@ -191,8 +191,8 @@ pub enum Doubt {
 pub fn judge(want: &Identity, here: &Here, seen: &Sighting, lock: Lock) -> Liveness {
     let by_kernel = match (place(want, here), sight(want, here, seen)) {
         (Place::Same, liveness) | (Place::Elsewhere(liveness), _) => liveness,
-        // Dead in this boot, or of another one: dead in any case.
-        (Place::PerhapsRebooted, Liveness::Dead(_)) => Liveness::Dead(Death::Reboot),
+        // Dead in this boot, or of another one: dead in any case, and nothing proves a reboot.
+        (Place::PerhapsRebooted, Liveness::Dead(death)) => Liveness::Dead(death),
         (Place::PerhapsRebooted, Liveness::Alive(_) | Liveness::Unknown(_)) => {
             Liveness::Unknown(Doubt::GivenBootId)
         }
@@ -372,12 +372,12 @@ impl Doubt {
             Self::OtherBootId | Self::GivenBootId => {
                 Some("where /proc shows the boot id that it was started under")
             }
+            Self::NoBootId => Some("where /proc is mounted (`mount -t proc proc /proc`)"),
             Self::Hidden | Self::Refused(_) => Some("as root, where /proc shows every process"),
             Self::NoIdentity
             | Self::NotHeld
             | Self::OtherMachine
             | Self::NoMachineId
-            | Self::NoBootId
             | Self::SameTick
             | Self::NoMark
             | Self::Unsupported

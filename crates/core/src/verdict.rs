@@ -173,7 +173,8 @@ fn open_session(evidence: &Evidence, seen: &Seen) -> Rule {
     let served = guard == Presence::Alive || host == Presence::Alive;
     let watched = watcher == Presence::Alive;
     let abandoned = guard == Presence::Dead && host == Presence::Dead;
-    let at_the_gate = !has_started(evidence) && guard == Presence::Alive;
+    // No host is started before the gate was passed.
+    let at_the_gate = !has_started(evidence) && guard == Presence::Alive && host != Presence::Alive;
     match seen.program {
         Liveness::Alive(_) | Liveness::Unknown(_) if at_the_gate => Rule::Launching,
         Liveness::Alive(_) if served => Rule::Served,

@@ -1,12 +1,14 @@
 //! The program's own word on its work: a `result.toml` that it leaves, or `abide result set`.
 //! What is no result is not taken, and whoever looked for it says why.
 
+use std::fs::File;
 use std::io::Read;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Found, LONGEST_LINE, Scanner, encode};
 use abide_core::evidence::{Body, Declared, Noted, Role, Word};
 use abide_core::failure::{Failure, admit};
+use abide_core::identity::Lock;
 use abide_core::moment::Moment;
 use abide_core::status::Column;
 use abide_sys::disk;
@@ -29,7 +31,7 @@ struct Result {
 }
 
 /// What a program left: its word, or a note of why what it left is none.
-pub(crate) fn left_by_program(dir: &SessionDir) -> Option<std::result::Result<Declared, Noted>> {
+fn left_by_program(dir: &SessionDir) -> Option<std::result::Result<Declared, Noted>> {
     let text = dir.result(LONGEST).map_err(|error| error.to_string()).transpose()?;
     let parsed = text.and_then(|text| {
         let result: Result = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
@@ -84,59 +86,131 @@ pub(crate) fn declare(
 /// Writes a word into the log, and beside it once more, so that damage in one does not hide it. What was kept there is
 /// taken away first: a word that finds no room there must not leave an older one, or none, to stand for it.
 fn write(dir: &SessionDir, pen: &mut Writer, at: Moment, word: Declared) -> std::io::Result<()> {
-    let beside = dir.dir().ensure_log(DECLARED)?;
+    let is_first = matches!(Kept::read(dir), Kept::Nothing);
+    let mut beside = dir.dir().ensure_log(DECLARED)?;
     // The last in the log is the one that is kept, also where several declare at once.
     lock::take_in_turn(&beside, Holder::Sealer)?;
+    let before = Kept::of(&mut beside).unwrap_or(if is_first { Kept::Nothing } else { Kept::Unreadable });
     let written = beside.set_len(0).and_then(|()| pen.add(at, Body::Declared(word.clone())));
-    if written.is_ok() {
-        let frame = encode(&pen.draft(at, 0, Body::Declared(word))).map_err(std::io::Error::from);
-        // One that cannot be kept counts all the same.
-        let _ = frame.and_then(|frame| disk::append(&beside, &frame)).and_then(|()| beside.sync_data());
-    }
+    let last = if written.is_ok() { Kept::Word(word) } else { before };
+    // One that cannot be kept counts all the same.
+    let _ = last.keep(&beside, pen, at).and_then(|()| beside.sync_data());
     lock::give_back(&beside, Holder::Sealer);
     written.and_then(|()| pen.sync())
 }
 
-/// The word that was kept; none if there is none.
-///
-/// # Errors
-/// If it cannot be read.
-fn kept(dir: &SessionDir) -> std::io::Result<Option<Declared>> {
-    let mut bytes = Vec::new();
-    match dir.dir().read(DECLARED) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        file => file?.take(LONGEST_LINE as u64 + 2).read_to_end(&mut bytes)?,
-    };
-    let mut word = None;
-    let mut scanner = Scanner::default();
-    let mut take = |_, found| {
-        if let Found::Fact(fact) = found
-            && let Body::Declared(declared) = fact.body
-        {
-            word = Some(declared);
-        }
-    };
-    scanner.feed(&bytes, &mut take);
-    scanner.finish(&mut take);
-    word.map(Some).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
+/// What is kept beside the log of the word that was declared last.
+enum Kept {
+    /// None was.
+    Nothing,
+    Word(Declared),
+    /// There was no room for more than its code.
+    Code(u8),
+    /// One is being declared right now.
+    Coming,
+    /// There was one, or may have been one.
+    Unreadable,
 }
 
-/// The word that was declared last, where the log lacks it: what is kept beside the log is that, or nothing.
-pub(crate) fn cut_off(evidence: &Evidence, dir: &SessionDir) -> Option<Declared> {
-    let logged = evidence.work.declared.as_ref().map(|told| told.body.exit_code);
-    kept(dir).ok().flatten().filter(|kept| Some(kept.exit_code) != logged)
-}
+impl Kept {
+    /// As long as this is a file of zeroes that says that there is no word.
+    const NOTHING: u64 = 1 + Self::code(u8::MAX);
 
-/// The word that counts at the end: what is told with it, else what was declared last. None where the log is damaged and
-/// what was kept beside it cannot be read: then nobody can tell.
-pub(crate) fn at_the_end(evidence: &Evidence, dir: &SessionDir, told: Option<&Declared>) -> Option<Word> {
-    if told.is_some() {
-        return Some(Word { declared: told.cloned() });
+    /// As long as this is one that stands for a code: such a file takes no room.
+    const fn code(code: u8) -> u64 {
+        1 + code as u64
     }
-    let begun = evidence.beginning.launched.is_some() || evidence.beginning.adopted.is_some();
-    let whole = begun && !evidence.is_damaged();
-    let logged = evidence.work.declared.as_ref().map(|told| brief(&told.body));
-    (whole || kept(dir).is_ok()).then_some(Word { declared: logged })
+
+    fn read(dir: &SessionDir) -> Self {
+        let read = || match dir.dir().read(DECLARED) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Nothing),
+            file => file.and_then(|mut file| match Self::of(&mut file) {
+                Err(_) if lock::ask(&file, Holder::Sealer) == Lock::Held => Ok(Self::Coming),
+                kept => kept,
+            }),
+        };
+        // Whoever declared one may have been done between the two questions.
+        read().or_else(|_| read()).unwrap_or(Self::Unreadable)
+    }
+
+    fn of(file: &mut File) -> std::io::Result<Self> {
+        let mut bytes = Vec::new();
+        file.take(LONGEST_LINE as u64 + 2).read_to_end(&mut bytes)?;
+        let mut word = None;
+        let mut scanner = Scanner::default();
+        let mut take = |_, found| {
+            if let Found::Fact(fact) = found
+                && let Body::Declared(declared) = fact.body
+            {
+                word = Some(Self::Word(declared));
+            }
+        };
+        scanner.feed(&bytes, &mut take);
+        scanner.finish(&mut take);
+        let length = Some(bytes.len() as u64).filter(|_| bytes.iter().all(|&byte| byte == 0));
+        let nothing = (length == Some(Self::NOTHING)).then_some(Self::Nothing);
+        let code = || (0..=u8::MAX).find(|&code| length == Some(Self::code(code))).map(Self::Code);
+        word.or(nothing).or_else(code).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
+    }
+
+    /// Keeps it in a file that is empty.
+    fn keep(&self, file: &File, pen: &Writer, at: Moment) -> std::io::Result<()> {
+        match self {
+            Self::Nothing => file.set_len(Self::NOTHING),
+            Self::Code(code) => file.set_len(Self::code(*code)),
+            Self::Word(word) => {
+                let frame = encode(&pen.draft(at, 0, Body::Declared(word.clone())))?;
+                disk::append(file, &frame)
+                    .or_else(|_| file.set_len(0).and_then(|()| file.set_len(Self::code(word.exit_code))))
+            }
+            Self::Coming | Self::Unreadable => Ok(()),
+        }
+    }
+}
+
+/// What is known of the program's word where its session is closed.
+pub(crate) struct LastWord {
+    /// The one that counts, where the log lacks it.
+    pub(crate) unlogged: Option<Declared>,
+    /// Why what the program left as a file is none.
+    pub(crate) note: Option<Noted>,
+    /// One that counted may be lost, and nothing tells whether what is left was the last.
+    pub(crate) is_unclear: bool,
+}
+
+/// The word that counts at the end, for whoever closes a session and whoever reads it before: what the program left as a
+/// file, else what was declared last. That is kept beside the log, which may have been cut or damaged since.
+pub(crate) fn last(evidence: &Evidence, dir: &SessionDir) -> LastWord {
+    let (left, note) = match left_by_program(dir) {
+        Some(Ok(word)) => (Some(word), None),
+        Some(Err(note)) => (None, Some(note)),
+        None => (None, None),
+    };
+    let told = evidence.work.declared.as_ref();
+    let logged = told.map(|told| told.body.exit_code);
+    let (unlogged, is_unclear) = match Kept::read(dir) {
+        _ if left.is_some() => (left, false),
+        Kept::Word(word) => (Some(word).filter(|word| Some(word.exit_code) != logged), false),
+        Kept::Code(code) => (None, Some(code) != logged),
+        // What whoever closed the session took from a file was never kept.
+        Kept::Nothing => (None, told.is_some_and(|told| told.witness.role == Role::Client)),
+        Kept::Coming => (None, !is_whole(evidence)),
+        Kept::Unreadable => (None, true),
+    };
+    LastWord { unlogged, note, is_unclear }
+}
+
+fn is_whole(evidence: &Evidence) -> bool {
+    evidence.is_begun() && !evidence.is_damaged()
+}
+
+impl LastWord {
+    /// The same in brief, to be told once more with the end.
+    pub(crate) fn told(&self, evidence: &Evidence) -> Word {
+        let logged = evidence.work.declared.as_ref().map(|told| &told.body);
+        let counts = self.unlogged.as_ref().or(logged).filter(|_| !self.is_unclear);
+        Word { declared: counts.map(brief), unclear: self.is_unclear }
+    }
 }
 
 /// The word without what may be long.

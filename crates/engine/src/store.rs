@@ -1,6 +1,7 @@
 //! The home and its session directories: what is where. `session` is one of them, `log` its evidence.
 //! Reads and writes; judges nothing.
 
+mod exec;
 mod log;
 mod session;
 
@@ -119,7 +120,7 @@ impl Home {
     /// If it is not there or not to be trusted.
     pub fn session(&self, id: &SessionId) -> Result<SessionDir, Untrusted> {
         let dir = self.sessions.open_below(id.as_str())?;
-        Ok(SessionDir::from_trusted(dir))
+        Ok(SessionDir::named(dir, id))
     }
 
     /// Makes the directory of a new session where nobody sees it yet, with an empty log and an empty slot.

@@ -286,8 +286,9 @@ impl Truth {
         if evidence.is_closed() || derive(evidence, seen, now).rule.closing().is_none() {
             return;
         }
-        let left = declared::left_by_program(dir).and_then(Result::ok);
-        if let Some(body) = left.or_else(|| declared::cut_off(evidence, dir)) {
+        let last = declared::last(evidence, dir);
+        evidence.work.word_is_unclear |= last.is_unclear;
+        if let Some(body) = last.unlogged {
             let witness = Witness { role: Role::Sealer, pid: std::process::id(), boot: now.boot };
             let order = evidence.record.facts;
             evidence.work.declared = Some(Told { witness, at: now.at, order, body });

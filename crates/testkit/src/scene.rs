@@ -200,7 +200,7 @@ impl Scene {
     /// The guard observed the end.
     #[must_use]
     pub fn ended(self, how: How) -> Self {
-        let word = Word { declared: self.word.clone() };
+        let word = Word { declared: self.word.clone(), unclear: false };
         self.guard(ended(how, Some(word)))
     }
 
@@ -210,7 +210,7 @@ impl Scene {
     /// If the slot cannot be written.
     #[must_use]
     pub fn ended_in_slot(mut self, how: How) -> Self {
-        let word = Word { declared: self.word.clone() };
+        let word = Word { declared: self.word.clone(), unclear: false };
         let fact = self.fact(Role::Guard, self.guard, ended(how, Some(word)));
         let slot = OpenOptions::new().write(true).open(self.dir.join("outcome")).expect("the slot is there");
         slot.write_all_at(&encode(&fact).expect("facts can be stored"), 0).expect("the slot has room");
@@ -254,7 +254,7 @@ impl Scene {
     /// A sealer closed it.
     #[must_use]
     pub fn sealed(self, status: Closing, cause: Cause) -> Self {
-        let sealed = Sealed { status, cause: Some(cause), last_seen: None };
+        let sealed = Sealed { status, cause: Some(cause), last_seen: None, word_unclear: false };
         self.tell(Role::Sealer, std::process::id(), Body::Sealed(Box::new(sealed)))
     }
 

@@ -122,8 +122,36 @@ fn a_word_that_could_not_be_kept_twice_leaves_nobody_to_say_that_there_was_none(
         echo "code=$code"
         "#,
     );
-    assert_eq!((said["kept"].as_str(), said["code"].as_str()), ("0", "125"), "{said:?}");
+    let kept = "its length tells its code, and takes no room";
+    assert_eq!((said["kept"].as_str(), said["code"].as_str()), ("4", "125"), "{kept}: {said:?}");
     assert!(said["room"].starts_with("✗ room: the disk is full"), "{said:?}");
+}
+
+/// There is no room for a word beside the log: what is left there tells whether the log ends before it.
+#[test]
+fn a_word_that_could_not_be_kept_twice_counts_and_is_missed_where_it_is_cut_off() {
+    for (cut, code) in [("", "3"), ("cut", "125")] {
+        let world = World::new();
+        let said = in_small_home(
+            &world,
+            &r#"
+            mkfifo "$2/gate"
+            id=$("$1" run -d -- sh -c 'read go < "$0"; exit 0' "$2/gate")
+            fill "$@"
+            log="$ABIDE_HOME/sessions/$id/evidence"
+            until grep -q '"fact":"hosted"' "$log"; do :; done
+            before=$(stat -c %s "$log")
+            "$1" result set --session "$id" failure --exit-code 3
+            echo "kept=$(stat -c %b "$ABIDE_HOME/sessions/$id/declared")"
+            test -z "CUT" || truncate -s "$before" "$log"
+            echo go > "$2/gate"
+            code=0; "$1" wait "$id" 2>/dev/null || code=$?
+            echo "code=$code"
+            "#
+            .replace("CUT", cut),
+        );
+        assert_eq!((said["kept"].as_str(), said["code"].as_str()), ("0", code), "{cut}: {said:?}");
+    }
 }
 
 // TRUTH 19

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 use std::process::Stdio;
 
 use abide_testkit::deadline::until;
@@ -10,7 +11,7 @@ use abide_testkit::{Ending, Ran, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{Gate, World, kill_at_once, observer};
+use crate::common::{Gate, Life, World, kill_at_once, observer};
 
 /// The next facts that a follower shows, up to and with one of this name.
 fn shown_until(follower: &mut Running, fact: &str) -> Vec<(String, String, u64)> {
@@ -186,38 +187,106 @@ fn a_declared_failure_outlives_a_log_that_is_damaged_before_the_end() {
     }
 }
 
-/// The log ends cleanly before the word that was declared last: the one before it does not count.
+/// A program that declares success, then failure with the code 3, and exits with 0 once its gate is opened.
+fn declare_twice(world: &World) -> (Life<'_>, Gate) {
+    let gate = Gate::new(&world.beside("gate"));
+    let script = "\"$1\" result set success; \"$1\" result set failure --exit-code 3; echo said; read go < \"$0\"; exit 0";
+    let id = world.launch(&[], &["sh", "-c", script, &world.beside("gate"), env!("CARGO_BIN_EXE_abide")]);
+    let life = world.observe(id);
+    life.until_shown("said");
+    (life, gate)
+}
+
+/// What a file holds from now on.
+fn put(file: &Path, text: &str) {
+    let written = File::create(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.expect("it is ours");
+}
+
+fn kill_everyone(life: &Life<'_>) {
+    let [guard, host] = ["guard", "host"].map(|who| life.helper(who, None));
+    kill_at_once(&[guard, host, observer(&life.inspect(), "program")]);
+}
+
+/// The log ends cleanly before the word that was declared last, before the session is over or after all of it was killed.
+fn cut_off_the_last_word(world: &World, life: &Life<'_>, ends: &str) {
+    if ends == "killed" {
+        kill_everyone(life);
+    }
+    let log = world.dir(&life.id).join("evidence");
+    let mut bytes = fs::read(&log).expect("it is there");
+    let name = b"\"fact\":\"declared\"";
+    let at = bytes.windows(name.len()).rposition(|there| there == name).expect("it is on record");
+    bytes.truncate(bytes[..at].iter().rposition(|&byte| byte == b'\n').expect("a line"));
+    // In place, for its guard holds the file open and appends to it.
+    let written = File::create(&log).and_then(|mut log| log.write_all(&bytes));
+    written.expect("it is ours");
+}
+
 #[test]
 fn an_older_word_does_not_stand_for_one_that_was_cut_off_a_log() {
     for ends in ["killed", "seen"] {
         let world = World::new();
-        let gate = Gate::new(&world.beside("gate"));
-        let script = "\"$1\" result set success; \"$1\" result set failure --exit-code 3; echo said; read go < \"$0\"; exit 0";
-        let id = world.launch(&[], &["sh", "-c", script, &world.beside("gate"), env!("CARGO_BIN_EXE_abide")]);
-        let life = world.observe(id);
-        life.until_shown("said");
-        let log = world.dir(&life.id).join("evidence");
-        let cut = || {
-            let mut bytes = fs::read(&log).expect("it is there");
-            let name = b"\"fact\":\"declared\"";
-            let at = bytes.windows(name.len()).rposition(|there| there == name).expect("it is on record");
-            bytes.truncate(bytes[..at].iter().rposition(|&byte| byte == b'\n').expect("a line"));
-            let written = File::create(&log).and_then(|mut log| log.write_all(&bytes));
-            written.expect("it is ours");
-        };
-        let session = life.inspect();
-        match ends {
-            "killed" => {
-                kill_at_once(&["guard", "host", "program"].map(|who| observer(&session, who)));
-                cut();
-            }
-            _ => {
-                cut();
-                gate.open();
-            }
+        let (life, gate) = declare_twice(&world);
+        cut_off_the_last_word(&world, &life, ends);
+        if ends == "seen" {
+            gate.open();
         }
         let (code, told) = world.wait(&life.id);
         assert_eq!(code, Some(3), "{ends}: {told}");
+    }
+}
+
+/// What is left beside the log does not tell which word was the last, be it empty, garbage or gone: the log may have been cut.
+#[test]
+fn where_nothing_tells_which_word_was_the_last_no_code_is_passed_on_before_and_after_sealing() {
+    for (left, ends) in [
+        ("", "killed"),
+        ("noise", "killed"),
+        ("", "seen"),
+        ("noise", "seen"),
+        ("gone", "killed"),
+        ("gone", "seen"),
+    ] {
+        let world = World::new();
+        let (life, gate) = declare_twice(&world);
+        cut_off_the_last_word(&world, &life, ends);
+        let kept = world.dir(&life.id).join("declared");
+        match left {
+            "gone" => fs::remove_file(kept).expect("it is there"),
+            left => put(&kept, left),
+        }
+        if ends == "seen" {
+            gate.open();
+        }
+        for when in ["at first", "once sealed"] {
+            let (code, told) = world.wait(&life.id);
+            assert_eq!(code, Some(125), "{left:?}, {ends}, {when}: {told}");
+            let why = world.abide.run(&["why", &life.id]).stdout;
+            assert!(why.contains("no code is passed on"), "{left:?}, {ends}, {when}: {why}");
+            let _ = world.abide.run(&["doctor", "--fix"]);
+        }
+    }
+}
+
+/// A file that is no result does not take the place of the word that was declared last and is cut off the log.
+#[test]
+fn what_is_no_result_hides_no_word_that_was_cut_off_before_and_after_sealing() {
+    for ends in ["killed", "seen"] {
+        let world = World::new();
+        let (life, gate) = declare_twice(&world);
+        put(&world.dir(&life.id).join("result.toml"), "garbage");
+        cut_off_the_last_word(&world, &life, ends);
+        if ends == "seen" {
+            gate.open();
+        }
+        for when in ["at first", "once sealed"] {
+            assert_eq!(world.wait(&life.id).0, Some(3), "{ends}, {when}");
+            let _ = world.abide.run(&["doctor", "--fix"]);
+        }
+        let noted = world.told(&life.id, "noted");
+        let says = |note: &Value| note["text"].as_str().is_some_and(|text| text.contains("is no result"));
+        assert!(noted.iter().any(says), "{ends}: {noted:?}");
     }
 }
 
@@ -232,11 +301,53 @@ fn an_end_in_the_record_of_a_program_that_lives_is_not_believed() {
     let told = life.inspect();
     assert_eq!((&told["status"], &told["wait_code"]), (&"running".into(), &Value::Null), "{told}");
     let why = world.abide.run(&["why", &life.id]).stdout;
-    assert!(why.contains("an end is on record of a program that is alive"), "{why}");
+    assert!(why.contains("the outcome file is another session's"), "{why}");
     let listed = world.abide.run(&["ls", "--json"]).json();
     let running = |one: &Value| one["id"] == life.id.as_str() && one["status"] == "running";
     assert!(listed["data"]["sessions"].as_array().is_some_and(|all| all.iter().any(running)), "{listed}");
     assert_eq!(world.abide.run(&["rm", &life.id]).code(), Some(5), "who lives is not removed");
     life.program.0.signal(Signal::USR1);
     assert_eq!(world.wait(&life.id).0, Some(7), "its own end is written over the other");
+}
+
+/// Both end with all their processes, and the one that is lost gets a file of the one whose end was seen.
+#[test]
+fn an_end_that_belongs_to_another_session_is_not_believed_of_a_lost_one() {
+    let world = World::new();
+    let over = world.launch(&[], &["sh", "-c", "exit 0"]);
+    assert_eq!(world.wait(&over).0, Some(0));
+    for (file, says) in
+        [("outcome", "the outcome file is another session's"), ("evidence", "another session's record")]
+    {
+        let life = world.live(&["hang"]);
+        kill_everyone(&life);
+        fs::copy(world.dir(&over).join(file), world.dir(&life.id).join(file)).expect("there is room");
+        for when in ["at first", "once the doctor was there"] {
+            let (code, told) = world.wait(&life.id);
+            assert_eq!((code, &told["status"]), (Some(125), &"unknown".into()), "{file}, {when}: {told}");
+            let why = world.abide.run(&["why", &life.id]).stdout;
+            assert!(why.contains(says), "{file}, {when}: {why}");
+            let _ = world.abide.run(&["doctor", "--fix"]);
+        }
+        assert_eq!(world.abide.run(&["rm", "--force", &life.id]).code(), Some(0), "{file}");
+    }
+    assert_eq!(world.wait(&over).0, Some(0), "it is what it was");
+}
+
+#[test]
+fn a_program_whose_log_ends_with_its_launch_runs_and_is_typed_into() {
+    let world = World::new();
+    let life = world.live(&["print ready", "hang"]);
+    life.until_shown("ready");
+    life.helper("host", None);
+    let log = world.dir(&life.id).join("evidence");
+    let bytes = fs::read(&log).expect("it is there");
+    let name = b"\"fact\":\"started\"";
+    let at = bytes.windows(name.len()).position(|there| there == name).expect("it is on record");
+    let line = bytes[..at].iter().rposition(|&byte| byte == b'\n').expect("a line");
+    let cut = File::options().write(true).open(&log).and_then(|log| log.set_len(line as u64));
+    cut.expect("it is ours");
+    assert_eq!(life.inspect()["status"], "running");
+    let typed = world.abide.run(&["type", &life.id, "x"]);
+    assert_eq!(typed.code(), Some(0), "{typed:?}");
 }

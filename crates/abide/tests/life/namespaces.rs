@@ -195,3 +195,28 @@ fn the_code_is_exact_after_a_killed_guard_also_under_an_init_that_reaps_at_once(
     let home: Value = data(&world.abide.run(&["ls", "-a", "--json"]));
     assert_eq!(home["sessions"].as_array().map(Vec::len), Some(1), "{home}");
 }
+
+#[test]
+fn without_proc_a_stop_says_how_the_session_stands_and_what_helps_and_so_does_the_doctor() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    life.helper("host", None);
+    let script = "mount -t tmpfs none /proc && exec \"$0\" \"$@\"";
+    let without = |args: &[&str]| {
+        let command = world.abide.command(args);
+        let mut shell = unshare(&["--mount"], "bash".as_ref());
+        shell.args(["-c", script]).arg(command.get_program()).args(args);
+        shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Ran::of(&mut shell)
+    };
+    for act in [&["stop", &life.id][..], &["signal", "TERM", &life.id]] {
+        let ran = without(act);
+        let refused = format!("session {} is running, and its program cannot be judged", life.id);
+        assert!(ran.code() == Some(5) && ran.stderr.contains(&refused), "{ran:?}");
+        assert!(ran.stderr.contains("mount -t proc proc /proc"), "{ran:?}");
+    }
+    let doctor = without(&["doctor"]).stdout;
+    let says = "! exact ends: whether this kernel keeps the code of a program whose guard was killed could not be tested\n    fix: mount /proc";
+    assert!(doctor.contains(says), "{doctor}");
+    assert!(life.program.0.lives());
+}

@@ -1,5 +1,7 @@
 //! Sealing, by the real binary: once, whoever tries at the same time or dies in the middle of it.
 
+use std::path::Path;
+
 use abide_core::evidence::How;
 use abide_core::moment::Moment;
 use abide_sys::clock;
@@ -11,7 +13,7 @@ use abide_testkit::{Ran, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{Stage, served};
+use crate::common::{Stage, proof, served};
 
 /// Four processes each; the thousand times of the truth table are in the engine's tests, where they take a second.
 const SESSIONS: usize = 100;
@@ -169,11 +171,22 @@ fn a_copy_of_what_was_sealed_is_as_good_as_the_original() {
     let stage = Stage::new();
     let scene = stage.over("lost0000");
     assert_eq!(mended(&stage.abide.run(&["doctor", "--fix", "--json"])), 1);
-    let copy = stage.path().join("sessions/copied00");
-    let copied = std::process::Command::new("cp").arg("-a").args([scene.dir(), &copy]).status();
-    assert!(copied.is_ok_and(|status| status.success()));
-    let session = stage.inspect("copied00");
-    assert_eq!((&session["status"], stage.rule("copied00").as_str()), (&"lost".into(), "sealed_lost"));
+    let copy = |from: &Path, to: &Path| {
+        let copied = std::process::Command::new("cp").arg("-a").args([from, to]).status();
+        assert!(copied.is_ok_and(|status| status.success()));
+    };
+    let other = stage.path().with_extension("copy");
+    copy(&stage.path(), &other);
+    let told = stage.abide.json(&["why", scene.id(), "--home", other.to_str().expect("it is text")]);
+    assert_eq!(
+        (&told["data"]["status"], &told["data"]["rule"]),
+        (&"lost".into(), &"sealed_lost".into()),
+        "{told}"
+    );
+    // Under the ID of another session it is nobody's record.
+    copy(scene.dir(), &stage.path().join("sessions/copied00"));
+    assert_eq!(stage.inspect("copied00")["status"], "unknown");
+    assert!(proof(&stage.inspect("copied00")).contains("another session's record"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Declared;
+use super::{Declared, is_false};
 use crate::identity::Identity;
 
 /// The program's end was observed.
@@ -27,6 +27,9 @@ pub struct Word {
     /// None if the program had declared nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<Declared>,
+    /// One that counted may be lost, and nobody could tell which was the last: then there is none here.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unclear: bool,
 }
 
 /// How the program ended, who observed it, and what is known of the cause.

@@ -1,6 +1,8 @@
 //! What a verdict needs of the facts, folded in bounded memory. Decides nothing.
 
-use super::frame::{Damage, Flaw, Found, SLOT_SIZE, Scanner};
+mod slot;
+
+use super::frame::{Damage, Flaw, Found, Scanner};
 use super::{
     Adopted, Attention, Body, Checkpointed, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How,
     ImageChanged, Launched, Noted, Sealed, Started, StopAsked, Summary, TurnOpened, Wants, Watched, Witness,
@@ -68,7 +70,8 @@ pub struct Closings {
 pub struct Work {
     /// The latest before the end was on record: what comes after would change what has been told.
     pub declared: Option<Told<Declared>>,
-    /// Facts from before the end are missing, and what is left does not tell whether `declared` is what counted.
+    /// Facts from before the end are missing, or whoever closed the session could not tell: nothing says whether `declared`
+    /// is what counted.
     pub word_is_unclear: bool,
     /// A bit for each code that was declared before the end.
     said: [u128; 2],
@@ -151,60 +154,24 @@ impl Evidence {
         closing.ended.is_some() || closing.exec_failed.is_some() || closing.removed.is_some()
     }
 
-    /// Whether the outcome's slot can add to the log: an end, or which word of the program belongs to it.
+    /// Whether it holds the session's beginning.
     #[must_use]
-    pub fn wants_slot(&self) -> bool {
-        !self.is_closed() || self.work.word_is_unclear
+    pub const fn is_begun(&self) -> bool {
+        self.beginning.launched.is_some() || self.beginning.adopted.is_some()
     }
 
-    /// Takes what the outcome's slot held at an instant of wall time. Only where it is wanted. `end` is where the log ends:
-    /// what the slot shows to be missing was there.
-    pub fn add_slot(&mut self, bytes: Option<&[u8]>, until: i64, end: u64) {
-        let Some(bytes) = bytes else {
-            return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::NoSlot });
-        };
-        if bytes.len() != SLOT_SIZE {
-            // Newlines alone would look like a slot that nobody has filled.
-            self.damaged(Damage { offset: bytes.len() as u64, length: 0, flaw: Flaw::BadSlot });
-        }
-        let in_log = self.is_closed();
-        let mut left = None;
-        let mut scanner = Scanner::default();
-        let mut slot = |_, found: Found| match found {
-            found if !found.is_by(until) => {}
-            Found::Fact(mut fact) if fact.body.closes() => {
-                fact.body.join(&mut left);
-                match in_log {
-                    true => self.hear_again(*fact),
-                    false => {
-                        // Its number tells whether the log has lost what came before it.
-                        self.check_sequence(end, &fact);
-                        self.fold(*fact);
-                    }
-                }
-            }
-            Found::Fact(_) => {}
-            Found::Damage(damage) => self.damaged(Damage { flaw: Flaw::BadSlot, ..damage }),
-        };
-        // Most of it is newlines that nobody has written over yet.
-        let filled = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 2);
-        scanner.feed(&bytes[..filled.min(bytes.len())], &mut slot);
-        scanner.finish(&mut slot);
+    /// The ID of the session that it is the record of, where that can be read.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        let launched = self.beginning.launched.as_ref().map(|told| &told.body.id);
+        let adopted = self.beginning.adopted.as_ref().map(|told| &told.body.id);
+        launched.or(adopted).map(String::as_str)
     }
 
     /// Takes the word that counted at an end. What came after the first end that was recorded does not count.
     fn heed(&mut self, word: Option<Told<Word>>) {
         if !self.closing.is_recorded() {
             self.work.heed(word, self.is_damaged());
-        }
-    }
-
-    /// Takes the word from a slot whose end the log has too.
-    fn hear_again(&mut self, fact: Fact) {
-        let (witness, at) = (fact.witness, fact.at);
-        let known = self.closing.ended.as_ref().filter(|told| told.witness == witness);
-        if let (Some(order), Body::Ended(ended)) = (known.map(|told| told.order), fact.body) {
-            self.work.heed(ended.word.map(|body| Told { witness, at, order, body }), true);
         }
     }
 
@@ -293,6 +260,7 @@ impl Evidence {
             }
             Body::Sealed(body) => {
                 self.heed(None);
+                self.work.word_is_unclear |= body.word_unclear;
                 latest!(self.closing.sealed, body);
             }
             Body::Removing(_) => first!(self.closing.removing, ()),
@@ -349,8 +317,8 @@ impl Work {
     /// Takes the word that counted at the end, as the witness of the end tells it. It may have been overtaken by one that
     /// came before the end was on record; where facts are missing, that cannot be told from one that is lost.
     fn heed(&mut self, word: Option<Told<Word>>, damaged: bool) {
-        let Some(Told { witness, at, order, body: Word { declared } }) = word else {
-            self.word_is_unclear = damaged;
+        let Some(Told { witness, at, order, body: Word { declared, unclear: false } }) = word else {
+            self.word_is_unclear = damaged || word.is_some();
             return;
         };
         let code = |word: &Declared| word.exit_code;
@@ -405,25 +373,6 @@ impl Closings {
     fn is_observed(&self) -> bool {
         let seen = |told: &Told<Box<Ended>>| told.body.outcome.how != How::Lost;
         self.exec_failed.is_some() || self.ended.as_ref().is_some_and(seen)
-    }
-}
-
-impl Body {
-    /// Whether this is part of the guard's last word: what the slot is for.
-    const fn closes(&self) -> bool {
-        matches!(self, Self::Ended(_) | Self::ExecFailed(_) | Self::Declared(_))
-    }
-
-    /// In a slot, what stands before an end is what the program left as a file, and so the last word: the end tells it,
-    /// also where its witness did not yet know how to.
-    fn join(&mut self, left: &mut Option<Declared>) {
-        if let Self::Declared(word) = self {
-            *left = Some(word.clone());
-        } else if let Self::Ended(ended) = self
-            && ended.word.is_none()
-        {
-            ended.word = left.take().map(|word| Word { declared: Some(word) });
-        }
     }
 }
 

@@ -165,6 +165,10 @@ pub enum Flaw {
     NoSlot,
     /// The outcome's slot cannot be read at this place of its own.
     BadSlot,
+    /// It holds an end that no guard of this session can have written.
+    ForeignSlot,
+    /// It tells of a session of another ID.
+    ForeignLog,
     /// It holds an end of a program that is alive: another's, or it was altered.
     Denied,
     /// This is a copy of a session's record; what became of the original is not in it.
@@ -210,6 +214,8 @@ impl Flaw {
             Self::Gone => "the session's directory is not there".to_owned(),
             Self::NoSlot => "the outcome file is missing".to_owned(),
             Self::BadSlot => "the outcome file is damaged".to_owned(),
+            Self::ForeignSlot => "the outcome file is another session's; its end is not believed".to_owned(),
+            Self::ForeignLog => "this is another session's record; nothing of it is believed".to_owned(),
             Self::Denied => "an end is on record of a program that is alive; it is not believed".to_owned(),
             Self::Copied => "this is a copy of the record, made while the session was not over".to_owned(),
             Self::Link => "the session's directory is a link or not a directory".to_owned(),

@@ -101,7 +101,12 @@ pub(crate) fn sealed(status: Closing) -> Body {
         Closing::Lost => Cause::HelpersDied,
         Closing::NeverRan => Cause::LaunchBroke,
     };
-    Body::Sealed(Box::new(Sealed { status, cause: Some(cause), last_seen: Some(moment(3)) }))
+    Body::Sealed(Box::new(Sealed {
+        status,
+        cause: Some(cause),
+        last_seen: Some(moment(3)),
+        word_unclear: false,
+    }))
 }
 
 pub(crate) fn turn_opened(turn: &str) -> Body {
@@ -136,6 +141,7 @@ fn ended_in_full() -> Body {
         more_survivors: 4,
         word: Some(Word {
             declared: Some(Declared { status: "success".into(), exit_code: 0, summary: None }),
+            unclear: false,
         }),
     }))
 }

@@ -2,7 +2,7 @@
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Found, encode};
-use abide_core::evidence::{Body, Closing, How};
+use abide_core::evidence::{Body, Closing, Ended, How, Sealed, Word};
 use abide_core::verdict::{Codes, because, derive};
 
 use crate::bodies::{declared, exec_failed, noted, sealed};
@@ -145,6 +145,23 @@ fn an_end_behind_damage_passes_on_no_code_unless_its_word_is_told() {
     let removed = running().client(declared(0)).client(Body::Removed(noted()));
     assert_eq!(told(removed, true), unclear);
     assert_eq!(told(running().guard(exec_failed(ENOENT)), true), codes(None, 127, false), "it never ran");
+}
+
+/// The log may have been cut without a trace: whoever closed the session knows more of its last word than the log shows.
+#[test]
+fn whoever_closed_a_session_and_could_not_tell_its_last_word_leaves_no_code() {
+    let unclear = Codes { wait: Some(125), unclear: true, ..NONE };
+    let Body::Ended(told) = ended_with(How::Exited { code: 0 }, None) else { panic!("not an end") };
+    let word = Some(Word { declared: None, unclear: true });
+    let ended = Body::Ended(Box::new(Ended { word, ..*told }));
+    let Body::Sealed(told) = sealed(Closing::Lost) else { panic!("not a seal") };
+    let sealed = Body::Sealed(Box::new(Sealed { word_unclear: true, ..*told }));
+    for closing in [ended, sealed] {
+        for story in [running(), running().client(declared(0))] {
+            let verdict = judge_story(&story.guard(closing.clone()), &seen(DEAD, DEAD, DEAD));
+            assert_eq!(verdict.codes, unclear, "{verdict:#?}");
+        }
+    }
 }
 
 #[test]

@@ -123,7 +123,7 @@ pub(crate) fn ended_with(how: How, word: Option<&Body>) -> Body {
         Declared { summary: None, ..word.clone() }
     });
     let Body::Ended(ended) = ended(how) else { unreachable!("it is an end") };
-    Body::Ended(Box::new(Ended { word: Some(Word { declared }), ..*ended }))
+    Body::Ended(Box::new(Ended { word: Some(Word { declared, unclear: false }), ..*ended }))
 }
 
 /// What a slot holds that was filled with these frames.

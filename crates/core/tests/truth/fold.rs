@@ -7,8 +7,8 @@ use abide_core::verdict::{Rule, derive};
 
 use crate::bodies::{declared, exec_failed, noted, turn_closed, turn_opened};
 use crate::common::{
-    CLIENT, END, GUARD, Story, all_dead, ended, fold, guarded, launched, moment, now, padded, running,
-    started, stop_asked, witness,
+    CLIENT, DAMAGE, END, GUARD, Story, all_dead, ended, fold, guarded, launched, moment, now, padded,
+    running, started, stop_asked, witness,
 };
 
 const TEN_MIB: usize = 10 * 1024 * 1024;
@@ -190,6 +190,39 @@ fn a_slot_that_is_not_as_long_as_it_was_made_is_damage_also_if_nothing_is_left_i
         let cut = Damage { offset: length as u64, length: 0, flaw: Flaw::BadSlot };
         assert_eq!(evidence.record.damage, [cut]);
         assert_eq!(derive(&evidence, &all_dead(), now()).rule, Rule::Damaged, "it may have held an end");
+    }
+}
+
+#[test]
+fn an_end_in_the_slot_that_no_guard_of_the_session_can_have_written_is_damage_and_no_end() {
+    const OTHER: u32 = 101;
+    let end = || ended(How::Exited { code: 0 });
+    let whole = running().evidence();
+    let mut damaged = running().evidence();
+    damaged.damaged(DAMAGE);
+    let last = |story: Story| story.facts.last().unwrap().clone();
+    let other = || Story::default().tell(Role::Guard, OTHER, guarded()).tell(Role::Guard, OTHER, launched());
+    let ended_by = |role| last(other().tell(role, OTHER, Body::Noted(noted())).tell(role, OTHER, end()));
+    let late = |fact: Fact| Fact { at: moment(50), ..fact };
+    let early = Fact { at: moment(0), ..last(running().guard(end())) };
+    let cases = [
+        ("another guard", late(ended_by(Role::Guard)), &whole, false),
+        ("another watcher", late(ended_by(Role::Watcher)), &whole, false),
+        ("its beginning may be among the damage", late(ended_by(Role::Guard)), &damaged, true),
+        ("one that found no room before", late(Fact { seq: 1, ..ended_by(Role::Guard) }), &whole, true),
+        ("nobody who sees ends", late(ended_by(Role::Client)), &damaged, false),
+        ("one from before the session", early.clone(), &whole, false),
+        ("the same, of a damaged log", early, &damaged, false),
+        ("its guard", last(running().guard(end())), &whole, true),
+        ("a guard that failed to start it", last(running().guard(exec_failed(2))), &whole, true),
+    ];
+    for (who, fact, evidence, believed) in cases {
+        let mut told = evidence.clone();
+        told.add_slot(Some(&padded(encode(&fact).unwrap())), i64::MAX, END);
+        let flaws = told.record.damage.iter().filter(|damage| damage.flaw == Flaw::ForeignSlot).count();
+        assert_eq!((told.closing.is_recorded(), flaws), (believed, usize::from(!believed)), "{who}");
+        let rule = derive(&told, &all_dead(), now()).rule;
+        assert_eq!(rule == Rule::Damaged, !believed, "{who}: {rule:?}");
     }
 }
 

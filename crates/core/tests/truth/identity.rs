@@ -21,8 +21,7 @@ fn only_positive_evidence_yields_dead_or_alive_anywhere_in_the_input_space() {
             for seen in &sightings {
                 let liveness = judge(want, here, seen, Lock::Silent);
                 let died = proves_death(want, here, seen);
-                let rebooted = rebooted || (perhaps && died);
-                let dies = rebooted || (there && died);
+                let dies = rebooted || ((there || perhaps) && died);
                 let lives = there && proves_life(want, here, seen);
                 assert!(!(dies && lives), "the laws contradict each other");
                 let expected = (lives, dies);
@@ -50,7 +49,8 @@ fn is_rebooted(want: &Identity, here: &Here) -> bool {
     same_machine && want.kernel_boot && here.kernel_boot && here.boot.is_some_and(|boot| boot != want.boot)
 }
 
-/// A boot id that is not the kernel's says that it was, where pids mean the same: whoever is dead there is dead anyway.
+/// A boot id that is not the kernel's says that it was, where pids mean the same: whoever is dead there is dead anyway, and
+/// of what is not told.
 fn may_be_rebooted(want: &Identity, here: &Here) -> bool {
     let same_machine = want.machine.is_some() && want.machine == here.machine;
     let given = !(want.kernel_boot && here.kernel_boot) && here.pid_ns == Some(want.pid_ns);
@@ -250,7 +250,10 @@ fn a_boot_id_that_is_not_the_kernel_s_own_ends_nobody_who_is_still_there() {
         let asked = |seen| judge(want, here, &seen, Lock::Silent);
         assert_eq!(asked(present(Some(false), b'S', 1)), doubt);
         assert_eq!(asked(Sighting::Failed(Doubt::Hidden)), doubt);
-        assert_eq!(asked(Sighting::Absent), Liveness::Dead(Death::Reboot), "dead in any boot");
+        let ends = [(Sighting::Absent, Death::Gone), (present(Some(true), b'Z', 1), Death::Exited)];
+        for (seen, death) in ends.into_iter().chain([(Sighting::Thread, Death::Reused)]) {
+            assert_eq!(asked(seen), Liveness::Dead(death), "dead in any boot, and no reboot is proved");
+        }
     }
 }
 

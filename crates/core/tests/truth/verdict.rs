@@ -26,8 +26,18 @@ fn while_a_guard_launches_the_session_is_starting() {
     let at_the_gate = || guard_only().guard(launched());
     check(at_the_gate(), (ALIVE, ALIVE, UNNAMED), Status::Starting, Rule::Launching);
     check(at_the_gate(), (UNKNOWN, ALIVE, UNNAMED), Status::Starting, Rule::Launching);
+}
+
+/// The log may have been cut before `started`, and before `hosted` too: who holds the host's lock is there all the same.
+#[test]
+fn a_program_whose_host_is_alive_has_passed_the_gate() {
+    let at_the_gate = || Story::default().guard(guarded()).guard(launched());
     let with_host = || at_the_gate().tell(Role::Host, HOST, hosted());
-    check(with_host(), (ALIVE, ALIVE, ALIVE), Status::Starting, Rule::Launching);
+    for story in [at_the_gate(), with_host()] {
+        check(story.clone(), (ALIVE, ALIVE, ALIVE), Status::Running, Rule::Served);
+        check(story, (UNKNOWN, ALIVE, ALIVE), Status::Running, Rule::Vouched);
+    }
+    check(with_host(), (ALIVE, ALIVE, DEAD), Status::Starting, Rule::Launching);
 }
 
 #[test]

@@ -129,18 +129,17 @@ fn close(
         return Ok(if status.is_terminal() { Sealing::WasClosed } else { Sealing::NotOver(status) });
     };
     let cgroup = place::left_by(session);
+    // The guard would have taken it; the program's word is not lost with its witness.
+    let last = declared::last(&read_evidence(writer.file()), dir);
     let sealed = Sealed {
         status,
         cause: session.verdict.outcome.as_ref().and_then(|inferred| inferred.cause),
         last_seen: session.evidence.record.last.as_ref().map(|told| told.at),
+        word_unclear: last.is_unclear,
     };
-    // The guard would have read it; the program's word is not lost with its witness.
-    let cut_off = || declared::cut_off(&read_evidence(writer.file()), dir).map(Ok);
-    if let Some(left) = declared::left_by_program(dir).or_else(cut_off) {
-        writer.add(truth.now().at, left.map_or_else(Body::Noted, Body::Declared))?;
-    }
+    let words = last.note.map(Body::Noted).into_iter().chain(last.unlogged.map(Body::Declared));
     // Nothing is over whose agent lives, so that its turn is over too, wherever that is asked.
-    for body in closed.into_iter().chain([Body::Sealed(Box::new(sealed))]) {
+    for body in words.chain(closed).chain([Body::Sealed(Box::new(sealed))]) {
         writer.add(truth.now().at, body)?;
     }
     writer.sync()?;

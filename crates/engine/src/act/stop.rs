@@ -253,9 +253,11 @@ pub(crate) fn may_survive(truth: &Truth, session: &Session) -> Vec<Survivor> {
 
 fn held_program(truth: &Truth, session: &Session) -> Result<(Identity, OwnedFd), Failure> {
     let unproved = |why: String| {
-        Failure::new(Code::Column(Column::Stoppable), format!("the program of session {} {why}", session.id))
-            .about(session.id.as_str())
-            .in_status(session.verdict.status)
+        let (id, status) = (&session.id, session.verdict.status);
+        let message = format!("session {id} is {}, and its program {why}", status.name());
+        Failure::new(Code::Column(Column::Stoppable), message)
+            .about(id.as_str())
+            .in_status(status)
             .hint(format!("`abide why {}` shows what is known", session.id))
     };
     let actor = actor_of(session.verdict.rule, &session.evidence);

@@ -41,7 +41,12 @@ fn ends(truth: &Truth) -> Check {
     let name = "exact ends";
     match truth.keeps_ends() {
         Some(true) => good(name, "the kernel keeps the code of a program whose guard was killed".to_owned()),
-        Some(false) | None => weak(
+        None => weak(
+            name,
+            "whether this kernel keeps the code of a program whose guard was killed could not be tested",
+            "mount /proc",
+        ),
+        Some(false) => weak(
             name,
             "the end of a program whose guard was killed may be `lost`: this kernel does not keep its code",
             "Linux 6.15 or later",

@@ -24,24 +24,19 @@ impl Keeper {
 /// nothing else has. True once it is on record somewhere.
 pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
     let so_far = read_evidence(pen.file());
-    let (left, unclear) = match declared::left_by_program(dir) {
-        Some(Ok(word)) => (Some(word), None),
-        Some(Err(note)) => (None, Some(note)),
-        None => (None, None),
-    };
-    let declared = left.or_else(|| declared::cut_off(&so_far, dir));
-    let brief = declared.as_ref().map(declared::brief);
-    let ended = Ended { word: declared::at_the_end(&so_far, dir, brief.as_ref()), ..ended };
+    let last = declared::last(&so_far, dir);
+    let ended = Ended { word: Some(last.told(&so_far)), ..ended };
+    let brief = last.unlogged.as_ref().map(declared::brief);
     let at = clock::now();
     let in_slot = fill_slot(dir, pen, at, brief.clone(), &ended);
     let mut log = |body| pen.add(at, body).is_ok();
-    let word_in_log = match (declared, brief) {
+    let word_in_log = match (last.unlogged, brief) {
         (Some(word), Some(brief)) => log(Body::Declared(word)) || log(Body::Declared(brief)),
         (Some(_) | None, _) => true,
     };
     // Readers who find the end in the log do not ask the slot: no end without the word that belongs to it.
     let in_log = (word_in_log || !in_slot) && log(Body::Ended(Box::new(ended)));
-    if let Some(note) = unclear.filter(|_| in_slot || in_log) {
+    if let Some(note) = last.note.filter(|_| in_slot || in_log) {
         // The end is on record; why a word does not count may find no room.
         let _ = pen.add(at, Body::Noted(note));
     }

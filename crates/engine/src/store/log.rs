@@ -7,8 +7,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner, encode};
 use abide_core::evidence::{Body, Fact, Role, Witness};
+use abide_core::id::SessionId;
 use abide_core::moment::Moment;
-use abide_sys::disk::{self, Untrusted};
+use abide_sys::disk::{self, PrivateDir, Untrusted};
 
 use super::{EVIDENCE, SessionDir};
 
@@ -33,6 +34,15 @@ impl Kept {
 }
 
 impl SessionDir {
+    /// The directory of this session: a record that tells of another one was put into it.
+    pub(super) fn named(dir: PrivateDir, id: &SessionId) -> Self {
+        Self { id: Some(id.clone()), ..Self::from_trusted(dir) }
+    }
+
+    fn is_foreign(&self, evidence: &Evidence) -> bool {
+        self.id.as_ref().zip(evidence.id()).is_some_and(|(ours, told)| ours.as_str() != told)
+    }
+
     /// The evidence's file, to be read later, whatever becomes of its name.
     pub(crate) fn evidence(&self) -> std::io::Result<File> {
         self.kept.or(self.dir().read(EVIDENCE))
@@ -114,7 +124,8 @@ impl<'a> Reading<'a> {
 
     /// The evidence itself, where nothing more can matter: its end is on record and it ends with a line.
     pub(crate) fn closed(&mut self) -> Option<Evidence> {
-        let closed = self.log.is_closed() && !self.log.wants_slot() && !self.is_mid_line();
+        let known = !self.log.wants_slot() && !self.dir.is_foreign(&self.log);
+        let closed = self.log.is_closed() && known && !self.is_mid_line();
         closed.then(|| std::mem::take(&mut self.log))
     }
 
@@ -147,7 +158,7 @@ pub(super) fn past(dir: &SessionDir, file: std::io::Result<File>, wall: i64) -> 
         (0, false)
     });
     // Between two facts of a launch nothing is missing.
-    let begins = is_guarded(&evidence) && !is_begun(&evidence) && !evidence.is_damaged() && goes_on;
+    let begins = is_guarded(&evidence) && !evidence.is_begun() && !evidence.is_damaged() && goes_on;
     if !begins {
         complete(&mut evidence, dir, wall, read);
     }
@@ -206,9 +217,13 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64, end: u64) {
     if evidence.record.facts == 0 && !evidence.is_damaged() {
         evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Empty });
     }
+    if dir.is_foreign(evidence) {
+        *evidence = Evidence::default();
+        return evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::ForeignLog });
+    }
     // A session is published with its launch on record: without it, the record was cut.
     let guarded = is_guarded(evidence);
-    if guarded && !is_begun(evidence) {
+    if guarded && !evidence.is_begun() {
         evidence.damaged(Damage { offset: end, length: 0, flaw: Flaw::Gap });
     }
     let watched = evidence.helpers.watched.is_some();
@@ -224,10 +239,6 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64, end: u64) {
 
 const fn is_guarded(evidence: &Evidence) -> bool {
     evidence.helpers.guarded.is_some()
-}
-
-const fn is_begun(evidence: &Evidence) -> bool {
-    evidence.beginning.launched.is_some() || evidence.beginning.adopted.is_some()
 }
 
 /// What is behind this place was not read.

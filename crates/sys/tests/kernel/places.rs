@@ -153,7 +153,7 @@ fn a_boot_id_that_was_put_over_the_kernel_s_own_ends_nobody_who_is_still_there()
     let ask = ask(&identify(agent.pid()));
     assert_eq!(with_each_means(&["--mount"], &[&boot], &ask), ["Unknown(GivenBootId)"; 3]);
     agent.kill();
-    assert_eq!(with_each_means(&["--mount"], &[&boot], &ask), ["Dead(Reboot)"; 3]);
+    assert_eq!(with_each_means(&["--mount"], &[&boot], &ask), ["Dead(Gone)"; 3], "and that is no reboot");
 }
 
 #[test]

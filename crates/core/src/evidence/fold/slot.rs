@@ -1,0 +1,93 @@
+//! What the outcome's slot adds to a log: the end, or the word that belongs to it. Files can be copied: what no guard of this
+//! session can have written is damage, and no end.
+
+use super::{Evidence, Told};
+use crate::evidence::frame::{Damage, Flaw, Found, SLOT_SIZE, Scanner};
+use crate::evidence::{Body, Declared, Fact, Role, Witness, Word};
+
+impl Evidence {
+    /// Whether the outcome's slot can add to the log: an end, or which word of the program belongs to it.
+    #[must_use]
+    pub fn wants_slot(&self) -> bool {
+        !self.is_closed() || self.work.word_is_unclear
+    }
+
+    /// Takes what the outcome's slot held at an instant of wall time. Only where it is wanted. `end` is where the log ends:
+    /// what the slot shows to be missing was there.
+    pub fn add_slot(&mut self, bytes: Option<&[u8]>, until: i64, end: u64) {
+        let Some(bytes) = bytes else {
+            return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::NoSlot });
+        };
+        let is_whole = self.is_begun() && !self.is_damaged();
+        if bytes.len() != SLOT_SIZE {
+            // Newlines alone would look like a slot that nobody has filled.
+            self.damaged(Damage { offset: bytes.len() as u64, length: 0, flaw: Flaw::BadSlot });
+        }
+        let in_log = self.is_closed();
+        let (mut left, mut is_foreign) = (None, false);
+        let mut scanner = Scanner::default();
+        let mut slot = |_, found: Found| match found {
+            found if !found.is_by(until) => {}
+            Found::Fact(mut fact) if fact.body.closes() => {
+                fact.body.join(&mut left);
+                match in_log {
+                    true => self.hear_again(*fact),
+                    false if self.is_foreign(&fact, is_whole) => is_foreign = true,
+                    false => {
+                        // Its number tells whether the log has lost what came before it.
+                        self.check_sequence(end, &fact);
+                        self.fold(*fact);
+                    }
+                }
+            }
+            Found::Fact(_) => {}
+            Found::Damage(damage) => self.damaged(Damage { flaw: Flaw::BadSlot, ..damage }),
+        };
+        // Most of it is newlines that nobody has written over yet.
+        let filled = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 2);
+        scanner.feed(&bytes[..filled.min(bytes.len())], &mut slot);
+        scanner.finish(&mut slot);
+        if is_foreign {
+            self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::ForeignSlot });
+        }
+    }
+
+    /// Whether whoever wrote it never served this session: it did not write of ends then, or was there before the session, or
+    /// wrote other facts and none of them is in a log that misses nothing. Who found no room for any may be unknown.
+    fn is_foreign(&self, fact: &Fact, is_whole: bool) -> bool {
+        let Witness { role, boot, .. } = fact.witness;
+        let launched = self.beginning.launched.as_ref().filter(|told| told.witness.boot == boot);
+        // All guards of a session live where the first one did, and so have its clock.
+        let is_older = role == Role::Guard && launched.is_some_and(|told| fact.at.boot < told.at.boot);
+        let is_unknown = is_whole && fact.seq > 1 && self.last_seq(&fact.witness) == 0;
+        !role.serves() || is_older || is_unknown
+    }
+
+    /// Takes the word from a slot whose end the log has too.
+    fn hear_again(&mut self, fact: Fact) {
+        let (witness, at) = (fact.witness, fact.at);
+        let known = self.closing.ended.as_ref().filter(|told| told.witness == witness);
+        if let (Some(order), Body::Ended(ended)) = (known.map(|told| told.order), fact.body) {
+            self.work.heed(ended.word.map(|body| Told { witness, at, order, body }), true);
+        }
+    }
+}
+
+impl Body {
+    /// Whether this is part of the guard's last word: what the slot is for.
+    const fn closes(&self) -> bool {
+        matches!(self, Self::Ended(_) | Self::ExecFailed(_) | Self::Declared(_))
+    }
+
+    /// In a slot, what stands before an end is what the program left as a file, and so the last word: the end tells it,
+    /// also where its witness did not yet know how to.
+    fn join(&mut self, left: &mut Option<Declared>) {
+        if let Self::Declared(word) = self {
+            *left = Some(word.clone());
+        } else if let Self::Ended(ended) = self
+            && ended.word.is_none()
+        {
+            ended.word = left.take().map(|word| Word { declared: Some(word), unclear: false });
+        }
+    }
+}
