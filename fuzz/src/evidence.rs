@@ -48,7 +48,7 @@ pub fn run(input: &[u8]) {
         slot.resize(SLOT_SIZE.max(slot.len()), b'\n');
     }
     if evidence.wants_slot() {
-        evidence.add_slot(slot.as_deref(), i64::MAX, log.len() as u64);
+        evidence.add_slot(None, slot.as_deref(), i64::MAX, log.len() as u64);
     }
     let facts: Vec<Fact> = scan(&log).into_iter().chain(scan(slot.as_deref().unwrap_or_default())).collect();
     check(&facts, &evidence, &derive(&evidence, &seen, now));

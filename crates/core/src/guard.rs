@@ -261,6 +261,8 @@ pub struct Respawn {
     due_at: u64,
     started_at: u64,
     died_young: u32,
+    /// None could be started when that was tried last.
+    fails: bool,
 }
 
 /// A host that lived this long was sound.
@@ -293,6 +295,14 @@ impl Respawn {
     /// A host was started.
     pub const fn started(&mut self, now: u64) {
         self.started_at = now;
+    }
+
+    /// Whether it could be started. One that could not is as good as gone; true if that is news.
+    pub fn came_to(&mut self, is_there: bool, now: u64) -> bool {
+        if !is_there {
+            self.gone(now);
+        }
+        !std::mem::replace(&mut self.fails, !is_there) && !is_there
     }
 
     /// The host is gone.

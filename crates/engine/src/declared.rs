@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::FileExt;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::{Found, LONGEST_LINE, Scanner, encode};
@@ -11,7 +12,7 @@ use abide_core::failure::{Failure, admit};
 use abide_core::identity::Lock;
 use abide_core::moment::Moment;
 use abide_core::status::Column;
-use abide_sys::disk;
+use abide_sys::clock;
 use abide_sys::lock::{self, Holder};
 use serde::Deserialize;
 
@@ -83,20 +84,38 @@ pub(crate) fn declare(
     }
 }
 
-/// Writes a word into the log, and beside it once more, so that damage in one does not hide it. What was kept there is
-/// taken away first: a word that finds no room there must not leave an older one, or none, to stand for it.
+/// Writes a word into the log, and beside it once more, so that damage in one does not hide it. Beside it first, so that
+/// whoever is killed in between has declared it or not, and nobody misses a word that was never there.
 fn write(dir: &SessionDir, pen: &mut Writer, at: Moment, word: Declared) -> std::io::Result<()> {
-    let is_first = matches!(Kept::read(dir), Kept::Nothing);
-    let mut beside = dir.dir().ensure_log(DECLARED)?;
+    let mut beside = open(dir)?;
     // The last in the log is the one that is kept, also where several declare at once.
     lock::take_in_turn(&beside, Holder::Sealer)?;
-    let before = Kept::of(&mut beside).unwrap_or(if is_first { Kept::Nothing } else { Kept::Unreadable });
-    let written = beside.set_len(0).and_then(|()| pen.add(at, Body::Declared(word.clone())));
-    let last = if written.is_ok() { Kept::Word(word) } else { before };
+    let before = Kept::of(&mut beside).unwrap_or(Kept::Unreadable);
     // One that cannot be kept counts all the same.
-    let _ = last.keep(&beside, pen, at).and_then(|()| beside.sync_data());
+    let _ = Kept::Word(word.clone()).keep(&beside, pen, at);
+    let written = pen.add(at, Body::Declared(word));
+    if written.is_err() {
+        let _ = before.keep(&beside, pen, at);
+    }
+    let _ = beside.sync_data();
     lock::give_back(&beside, Holder::Sealer);
     written.and_then(|()| pen.sync())
+}
+
+/// The file beside the log. It is never there without saying what is kept.
+fn open(dir: &SessionDir) -> std::io::Result<File> {
+    let dir = dir.dir();
+    match dir.change(DECLARED) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        found => return found,
+    }
+    let draft = format!(".{DECLARED}-{:016x}", u64::from_ne_bytes(clock::random_bytes()?));
+    let made = dir.create_log(&draft, 0).and_then(|file| file.set_len(Kept::NOTHING));
+    let published = made.and_then(|()| dir.publish(&draft, DECLARED));
+    if !matches!(published, Ok(true)) {
+        let _ = dir.remove(&draft);
+    }
+    published.and_then(|_| dir.change(DECLARED))
 }
 
 /// What is kept beside the log of the word that was declared last.
@@ -122,15 +141,14 @@ impl Kept {
     }
 
     fn read(dir: &SessionDir) -> Self {
-        let read = || match dir.dir().read(DECLARED) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Nothing),
-            file => file.and_then(|mut file| match Self::of(&mut file) {
-                Err(_) if lock::ask(&file, Holder::Sealer) == Lock::Held => Ok(Self::Coming),
-                kept => kept,
-            }),
+        let mut file = match dir.dir().read(DECLARED) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::Nothing,
+            Err(_) => return Self::Unreadable,
         };
-        // Whoever declared one may have been done between the two questions.
-        read().or_else(|_| read()).unwrap_or(Self::Unreadable)
+        let kept = Self::of(&mut file).unwrap_or(Self::Unreadable);
+        // Whoever declares one lets go once the log has it. Asked afterwards: what was read is not one that is to come.
+        if lock::ask(&file, Holder::Sealer) == Lock::Held { Self::Coming } else { kept }
     }
 
     fn of(file: &mut File) -> std::io::Result<Self> {
@@ -153,17 +171,18 @@ impl Kept {
         word.or(nothing).or_else(code).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
     }
 
-    /// Keeps it in a file that is empty.
+    /// Keeps it in this file, instead of what was kept there.
     fn keep(&self, file: &File, pen: &Writer, at: Moment) -> std::io::Result<()> {
+        let zeroes = |length| file.set_len(0).and_then(|()| file.set_len(length));
         match self {
-            Self::Nothing => file.set_len(Self::NOTHING),
-            Self::Code(code) => file.set_len(Self::code(*code)),
+            Self::Nothing => zeroes(Self::NOTHING),
+            Self::Code(code) => zeroes(Self::code(*code)),
             Self::Word(word) => {
                 let frame = encode(&pen.draft(at, 0, Body::Declared(word.clone())))?;
-                disk::append(file, &frame)
-                    .or_else(|_| file.set_len(0).and_then(|()| file.set_len(Self::code(word.exit_code))))
+                let written = file.write_all_at(&frame, 0).and_then(|()| file.set_len(frame.len() as u64));
+                written.or_else(|_| zeroes(Self::code(word.exit_code)))
             }
-            Self::Coming | Self::Unreadable => Ok(()),
+            Self::Coming | Self::Unreadable => file.set_len(0),
         }
     }
 }

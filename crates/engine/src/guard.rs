@@ -179,10 +179,8 @@ impl Keeper {
         }
         // Told here and not by `held`, so that the link can be changed meanwhile.
         let Self { link, dir, waiters, program, recorder, outputs, .. } = self;
-        if let Some(error) = link.ensure(dir, &held(waiters.as_ref(), program, recorder, outputs)) {
-            self.note(Body::Noted(
-                format!("no host could be started, and it is tried again: {error}").into(),
-            ));
+        if let Some(failure) = link.ensure(dir, &held(waiters.as_ref(), program, recorder, outputs)) {
+            self.note(failure);
         }
     }
 

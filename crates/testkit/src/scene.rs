@@ -315,7 +315,14 @@ pub fn launch(id: &str, program: &Identity) -> Launched {
 
 fn ended(how: How, word: Option<Word>) -> Body {
     let outcome = Outcome { how, observed_by: Some(Observer::Guard), cause: None };
-    Body::Ended(Box::new(Ended { outcome, resources: None, survivors: Vec::new(), more_survivors: 0, word }))
+    Body::Ended(Box::new(Ended {
+        outcome,
+        resources: None,
+        survivors: Vec::new(),
+        more_survivors: 0,
+        word,
+        session: None,
+    }))
 }
 
 /// A process that lives as long as the value does, and does nothing.

@@ -19,6 +19,9 @@ pub struct Ended {
     /// The program's word at its end. None where the witness could not tell, or did not say: abide 0.1 never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<Word>,
+    /// In the slot, a file of its own: the session that it is the end of. Abide 0.1 did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// Which word of the program counted when its end was recorded, told once more: the fact that holds it may be lost.

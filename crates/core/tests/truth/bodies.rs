@@ -143,5 +143,6 @@ fn ended_in_full() -> Body {
             declared: Some(Declared { status: "success".into(), exit_code: 0, summary: None }),
             unclear: false,
         }),
+        session: Some("k3v9q2zr".into()),
     }))
 }

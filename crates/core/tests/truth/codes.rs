@@ -183,7 +183,7 @@ fn the_slot_tells_the_word_that_a_damaged_log_has_lost() {
         let slot = padded(slot);
         let mut evidence = Evidence::read(&log);
         assert!(evidence.is_closed() && evidence.wants_slot());
-        evidence.add_slot(Some(&slot), i64::MAX, log.len() as u64);
+        evidence.add_slot(None, Some(&slot), i64::MAX, log.len() as u64);
         let verdict = derive(&evidence, &all_dead(), now());
         assert_eq!((verdict.codes.wait, verdict.codes.unclear), (wait, unclear), "{verdict:#?}");
         let proof = because(verdict.rule, &evidence, &all_dead(), now());

@@ -113,6 +113,7 @@ pub(crate) fn ended(how: How) -> Body {
         survivors: vec![],
         more_survivors: 0,
         word: None,
+        session: None,
     }))
 }
 

@@ -137,7 +137,7 @@ fn a_program_that_lives_is_told_by_what_is_left_of_its_record() {
         let mut altered = log.to_vec();
         altered[frame[0] + 20] ^= 1;
         let mut evidence = Evidence::read(&altered);
-        evidence.add_slot(Some(&empty), i64::MAX, log.len() as u64);
+        evidence.add_slot(None, Some(&empty), i64::MAX, log.len() as u64);
         assert!(evidence.is_damaged());
         let verdict = derive(&evidence, &alive, now());
         assert_eq!(verdict.status, Status::Running, "without fact {lost}: {:?}", verdict.rule);
@@ -249,7 +249,7 @@ fn alterations(bytes: &[u8], at: usize) -> Vec<(String, Vec<u8>)> {
 /// The slot is asked only for what the log lacks.
 fn judge(mut evidence: Evidence, slot: Option<&[u8]>) -> (Evidence, Verdict) {
     if evidence.wants_slot() {
-        evidence.add_slot(slot, i64::MAX, END);
+        evidence.add_slot(None, slot, i64::MAX, END);
     }
     let verdict = derive(&evidence, &all_dead(), now());
     (evidence, verdict)

@@ -118,9 +118,9 @@ fn any_order_of_witnesses_is_whole_if_each_kept_its_own_order() {
 #[test]
 fn a_slot_of_newlines_is_empty_and_a_missing_one_is_damage() {
     let mut evidence = running().evidence();
-    evidence.add_slot(Some(&[b'\n'; 4096]), i64::MAX, END);
+    evidence.add_slot(None, Some(&[b'\n'; 4096]), i64::MAX, END);
     assert_eq!(evidence, running().evidence());
-    evidence.add_slot(None, i64::MAX, END);
+    evidence.add_slot(None, None, i64::MAX, END);
     assert_eq!(evidence.record.damage, [Damage { offset: 0, length: 0, flaw: Flaw::NoSlot }]);
 }
 
@@ -129,12 +129,12 @@ fn a_slot_gives_the_end_that_the_log_lacks_and_never_another() {
     let three = running().guard(ended(How::Exited { code: 3 }));
     let slot = padded(encode(three.facts.last().unwrap()).unwrap());
     let mut cut_off = running().evidence();
-    cut_off.add_slot(Some(&slot), i64::MAX, END);
+    cut_off.add_slot(None, Some(&slot), i64::MAX, END);
     assert_eq!(cut_off.closing.ended.unwrap().body.outcome.how, How::Exited { code: 3 });
     assert!(cut_off.record.damage.is_empty());
 
     let mut other = running().guard(ended(How::Exited { code: 4 })).evidence();
-    other.add_slot(Some(&slot), i64::MAX, END);
+    other.add_slot(None, Some(&slot), i64::MAX, END);
     assert_eq!(other.closing.ended.unwrap().body.outcome.how, How::Exited { code: 4 });
 }
 
@@ -144,7 +144,7 @@ fn a_slot_that_was_filled_after_an_instant_says_nothing_of_it() {
     let slot = padded(encode(&fact).unwrap());
     for (until, filled) in [(fact.at.wall - 1, false), (fact.at.wall, true), (i64::MAX, true)] {
         let mut evidence = running().evidence();
-        evidence.add_slot(Some(&slot), until, END);
+        evidence.add_slot(None, Some(&slot), until, END);
         assert_eq!(evidence.closing.ended.is_some(), filled, "until {until}");
     }
 }
@@ -153,7 +153,7 @@ fn a_slot_that_was_filled_after_an_instant_says_nothing_of_it() {
 fn a_slot_holds_the_last_word_and_nothing_else_counts_in_it() {
     let failed = running().guard(exec_failed(2)).facts.pop().unwrap();
     let mut evidence = Evidence::default();
-    evidence.add_slot(Some(&padded(encode(&failed).unwrap())), i64::MAX, END);
+    evidence.add_slot(None, Some(&padded(encode(&failed).unwrap())), i64::MAX, END);
     assert!(evidence.closing.exec_failed.is_some());
 
     let mut last_word = running().guard(declared(0)).guard(ended(How::Exited { code: 3 })).facts;
@@ -161,12 +161,12 @@ fn a_slot_holds_the_last_word_and_nothing_else_counts_in_it() {
     let declared = last_word.pop().unwrap();
     let slot = padded([encode(&declared).unwrap(), encode(&ended).unwrap()].concat());
     let mut evidence = running().evidence();
-    evidence.add_slot(Some(&slot), i64::MAX, END);
+    evidence.add_slot(None, Some(&slot), i64::MAX, END);
     assert!(evidence.closing.ended.is_some() && evidence.work.declared.is_some() && !evidence.is_damaged());
 
     for fact in running().guard(Body::Removed(noted())).facts {
         let mut evidence = Evidence::default();
-        evidence.add_slot(Some(&padded(encode(&fact).unwrap())), i64::MAX, END);
+        evidence.add_slot(None, Some(&padded(encode(&fact).unwrap())), i64::MAX, END);
         assert_eq!(evidence, Evidence::default(), "{}", fact.body.name());
     }
 }
@@ -176,7 +176,7 @@ fn a_slot_that_knows_of_more_facts_than_the_log_shows_that_the_log_was_cut() {
     let whole = running().guard(declared(0)).guard(ended(How::Exited { code: 3 }));
     let slot = padded(encode(whole.facts.last().unwrap()).unwrap());
     let mut evidence = running().evidence();
-    evidence.add_slot(Some(&slot), i64::MAX, END);
+    evidence.add_slot(None, Some(&slot), i64::MAX, END);
     let gap = Damage { offset: END, length: 0, flaw: Flaw::Gap };
     assert_eq!((evidence.closing.ended.is_some(), &evidence.record.damage[..]), (true, &[gap][..]));
     assert_eq!(gap.says(), format!("facts are missing before this place at byte {END}"));
@@ -186,7 +186,7 @@ fn a_slot_that_knows_of_more_facts_than_the_log_shows_that_the_log_was_cut() {
 fn a_slot_that_is_not_as_long_as_it_was_made_is_damage_also_if_nothing_is_left_in_it() {
     for length in [0, 1, 512, SLOT_SIZE - 1] {
         let mut evidence = running().evidence();
-        evidence.add_slot(Some(&vec![b'\n'; length]), i64::MAX, END);
+        evidence.add_slot(None, Some(&vec![b'\n'; length]), i64::MAX, END);
         let cut = Damage { offset: length as u64, length: 0, flaw: Flaw::BadSlot };
         assert_eq!(evidence.record.damage, [cut]);
         assert_eq!(derive(&evidence, &all_dead(), now()).rule, Rule::Damaged, "it may have held an end");
@@ -204,11 +204,22 @@ fn an_end_in_the_slot_that_no_guard_of_the_session_can_have_written_is_damage_an
     let other = || Story::default().tell(Role::Guard, OTHER, guarded()).tell(Role::Guard, OTHER, launched());
     let ended_by = |role| last(other().tell(role, OTHER, Body::Noted(noted())).tell(role, OTHER, end()));
     let late = |fact: Fact| Fact { at: moment(50), ..fact };
+    let of = |session: &str, mut fact: Fact| {
+        let Body::Ended(ended) = &mut fact.body else { panic!("it is no end") };
+        ended.session = Some(session.to_owned());
+        late(fact)
+    };
+    let ours = whole.id().expect("it was launched").to_owned();
+    let mut unlaunched = Story::default().guard(guarded()).evidence();
+    unlaunched.damaged(DAMAGE);
     let early = Fact { at: moment(0), ..last(running().guard(end())) };
     let cases = [
-        ("another guard", late(ended_by(Role::Guard)), &whole, false),
-        ("another watcher", late(ended_by(Role::Watcher)), &whole, false),
-        ("its beginning may be among the damage", late(ended_by(Role::Guard)), &damaged, true),
+        ("a guard of another session", of("other", ended_by(Role::Guard)), &whole, false),
+        ("a watcher of another session", of("other", ended_by(Role::Watcher)), &whole, false),
+        ("the same, of a damaged log", of("other", ended_by(Role::Guard)), &damaged, false),
+        ("the same, of a log without its launch", of("other", ended_by(Role::Guard)), &unlaunched, false),
+        ("a later guard whose facts were cut off", of(&ours, ended_by(Role::Guard)), &whole, true),
+        ("one that does not say whose end it is", late(ended_by(Role::Guard)), &damaged, true),
         ("one that found no room before", late(Fact { seq: 1, ..ended_by(Role::Guard) }), &whole, true),
         ("nobody who sees ends", late(ended_by(Role::Client)), &damaged, false),
         ("one from before the session", early.clone(), &whole, false),
@@ -218,7 +229,7 @@ fn an_end_in_the_slot_that_no_guard_of_the_session_can_have_written_is_damage_an
     ];
     for (who, fact, evidence, believed) in cases {
         let mut told = evidence.clone();
-        told.add_slot(Some(&padded(encode(&fact).unwrap())), i64::MAX, END);
+        told.add_slot(Some(&ours), Some(&padded(encode(&fact).unwrap())), i64::MAX, END);
         let flaws = told.record.damage.iter().filter(|damage| damage.flaw == Flaw::ForeignSlot).count();
         assert_eq!((told.closing.is_recorded(), flaws), (believed, usize::from(!believed)), "{who}");
         let rule = derive(&told, &all_dead(), now()).rule;

@@ -43,7 +43,7 @@ proptest! {
             if let Some(bytes) = slot_bytes.as_mut().filter(|_| cuts[1].is_none()) {
                 bytes.resize(SLOT_SIZE, b'\n');
             }
-            evidence.add_slot(slot_bytes.as_deref(), i64::MAX, log.len() as u64);
+            evidence.add_slot(None, slot_bytes.as_deref(), i64::MAX, log.len() as u64);
         }
         let all: Vec<Fact> = facts.iter().chain(slot.iter().flatten()).cloned().collect();
         let verdict = derive(&evidence, &seen, now);
@@ -59,7 +59,7 @@ proptest! {
         now in any_now(),
     ) {
         let mut evidence = Evidence::read(&bytes);
-        evidence.add_slot(slot.as_deref(), i64::MAX, bytes.len() as u64);
+        evidence.add_slot(None, slot.as_deref(), i64::MAX, bytes.len() as u64);
         check_legal(&[], &evidence, &derive(&evidence, &seen, now))?;
     }
 

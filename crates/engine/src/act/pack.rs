@@ -8,9 +8,6 @@ use super::{collect, seal};
 use crate::store::Home;
 use crate::truth::{Session, Truth};
 
-/// What fits into one block of a disk takes no less room in any other form.
-const WORTH_BYTES: u64 = 4096;
-
 /// A session whose recording was or would be packed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedOne {
@@ -37,9 +34,9 @@ pub(crate) fn pack_older(
     };
     let mut all = Vec::new();
     for session in sessions.iter().filter(old) {
-        let dir = home.session(&session.id).ok();
-        let bytes = dir.and_then(|dir| dir.unpacked_bytes()).filter(|bytes| *bytes > WORTH_BYTES);
-        let Some(bytes) = bytes else { continue };
+        let Some(bytes) = home.session(&session.id).ok().and_then(|dir| dir.unpacked_bytes()) else {
+            continue;
+        };
         let pack = || pack(truth, home, &seal::first(truth, home, session));
         let (packed, failure) = match if dry { Ok(None) } else { pack() } {
             // Whoever served it is not quite gone: another time.

@@ -15,7 +15,7 @@ impl Keeper {
         let left = self.left();
         let more_survivors = left.len().saturating_sub(tree::NAMED) as u64;
         let survivors = left.into_iter().take(tree::NAMED).collect();
-        let ended = Ended { outcome, resources, survivors, more_survivors, word: None };
+        let ended = Ended { outcome, resources, survivors, more_survivors, word: None, session: None };
         record(&self.dir, &mut self.evidence, ended)
     }
 }
@@ -28,7 +28,8 @@ pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
     let ended = Ended { word: Some(last.told(&so_far)), ..ended };
     let brief = last.unlogged.as_ref().map(declared::brief);
     let at = clock::now();
-    let in_slot = fill_slot(dir, pen, at, brief.clone(), &ended);
+    let session = so_far.id().map(str::to_owned);
+    let in_slot = fill_slot(dir, pen, at, brief.clone(), &Ended { session, ..ended.clone() });
     let mut log = |body| pen.add(at, body).is_ok();
     let word_in_log = match (last.unlogged, brief) {
         (Some(word), Some(brief)) => log(Body::Declared(word)) || log(Body::Declared(brief)),

@@ -8,7 +8,7 @@ use std::io;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use abide_core::evidence::How;
+use abide_core::evidence::{Body, How};
 use abide_core::guard::Respawn;
 use abide_core::wire::{ANSWERS, CLIENTS, FINISHING, LONGEST, Message, Tagged, ToGuard, ToHost};
 use abide_sys::poll::{self, Interest};
@@ -32,8 +32,6 @@ pub(super) struct Link {
     /// The one that takes its place when it goes.
     next: Option<Served>,
     respawn: Respawn,
-    /// No host could be started when it was tried last.
-    fails: bool,
     generation: u32,
     /// No more than a host says before something of it is confirmed.
     pending: VecDeque<Piece>,
@@ -77,7 +75,6 @@ impl Link {
             host: None,
             next: None,
             respawn: Respawn::default(),
-            fails: false,
             generation: 0,
             pending: VecDeque::new(),
             pause: Pause::default(),
@@ -104,7 +101,6 @@ impl Link {
             host: given.take(handover::LINE).map(|line| Served { line, process }),
             next: None,
             respawn: Respawn::default(),
-            fails: false,
             generation: handover.generation,
             pause: Pause::default(),
             pending: if died { Piece::last_words(spill).into_iter().collect() } else { pending.collect() },
@@ -120,22 +116,17 @@ impl Link {
 
     /// Starts a host if there is none and it is time for one. Without one the session goes on, and the next one is tried
     /// later; gives why there is none where that was not given yet.
-    pub(super) fn ensure(&mut self, dir: &SessionDir, held: &[Named<'_>]) -> Option<io::Error> {
-        if self.host.is_some() || !self.respawn.is_due(clock::now().boot) {
+    pub(super) fn ensure(&mut self, dir: &SessionDir, held: &[Named<'_>]) -> Option<Body> {
+        let now = clock::now().boot;
+        if self.host.is_some() || !self.respawn.is_due(now) {
             return None;
         }
-        self.respawn.started(clock::now().boot);
+        self.respawn.started(now);
         self.generation += 1;
-        let (host, failure) = match self.start(dir, held) {
-            Ok(host) => (Some(host), None),
-            Err(error) => (None, Some(error)),
-        };
-        self.host = host;
-        if failure.is_some() {
-            self.respawn.gone(clock::now().boot);
-        }
-        let failed_before = std::mem::replace(&mut self.fails, failure.is_some());
-        failure.filter(|_| !failed_before)
+        let started = self.start(dir, held);
+        let is_news = self.respawn.came_to(started.is_ok(), clock::now().boot);
+        let failure = started.map(|host| self.host = Some(host)).err().filter(|_| is_news)?;
+        Some(Body::Noted(format!("no host could be started, and it is tried again: {failure}").into()))
     }
 
     fn start(&mut self, dir: &SessionDir, held: &[Named<'_>]) -> io::Result<Served> {

@@ -39,6 +39,10 @@ impl SessionDir {
         Self { id: Some(id.clone()), ..Self::from_trusted(dir) }
     }
 
+    fn id(&self) -> Option<&str> {
+        self.id.as_ref().map(SessionId::as_str)
+    }
+
     fn is_foreign(&self, evidence: &Evidence) -> bool {
         self.id.as_ref().zip(evidence.id()).is_some_and(|(ours, told)| ours.as_str() != told)
     }
@@ -230,8 +234,10 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64, end: u64) {
     let has_slot = guarded || watched || evidence.beginning.launched.is_some();
     if has_slot && evidence.wants_slot() {
         match dir.slot() {
-            Ok(bytes) => evidence.add_slot(Some(&bytes), until, end),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => evidence.add_slot(None, until, end),
+            Ok(bytes) => evidence.add_slot(dir.id(), Some(&bytes), until, end),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                evidence.add_slot(None, None, until, end);
+            }
             Err(error) => evidence.damaged(unreadable(&error)),
         }
     }

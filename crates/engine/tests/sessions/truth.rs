@@ -30,6 +30,7 @@ fn last_word(guard: u32, scene: &Scene) -> Vec<u8> {
         survivors: Vec::new(),
         more_survivors: 0,
         word: None,
+        session: None,
     }));
     let at = scene.next_at();
     encode(&Fact { witness, seq: text.matches("guard:").count() as u64 + 1, at, body }).expect("a frame")

@@ -159,6 +159,9 @@ impl Taken {
     }
 }
 
+/// One of the figures.
+type Kind = fn(&Taken) -> f64;
+
 /// How much room a directory and all below it take. What is not there, or goes meanwhile, takes none.
 fn disk_kib(dir: &Path) -> u64 {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -172,7 +175,7 @@ fn disk_kib(dir: &Path) -> u64 {
 
 /// Tells what was taken in each quarter of the time, and fails if the last exceeds the second.
 fn tell(taken: &[Taken], out: &mut impl Write) -> io::Result<()> {
-    let kinds: [(&str, fn(&Taken) -> f64); 4] = [
+    let kinds: [(&str, Kind); 4] = [
         ("KiB PSS of a helper", |taken| taken.kib),
         ("descriptors of a helper", |taken| taken.fds),
         ("helpers", |taken| taken.helpers),
@@ -192,7 +195,7 @@ fn tell(taken: &[Taken], out: &mut impl Write) -> io::Result<()> {
     if grown.is_empty() { Ok(()) } else { Err(io::Error::other(grown.join("; "))) }
 }
 
-fn median(taken: &[Taken], of: fn(&Taken) -> f64) -> f64 {
+fn median(taken: &[Taken], of: Kind) -> f64 {
     let mut figures: Vec<f64> = taken.iter().map(of).collect();
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]

@@ -13,33 +13,20 @@ impl Evidence {
     }
 
     /// Takes what the outcome's slot held at an instant of wall time. Only where it is wanted. `end` is where the log ends:
-    /// what the slot shows to be missing was there.
-    pub fn add_slot(&mut self, bytes: Option<&[u8]>, until: i64, end: u64) {
+    /// what the slot shows to be missing was there. `id` is the session's, where the log does not tell it.
+    pub fn add_slot(&mut self, id: Option<&str>, bytes: Option<&[u8]>, until: i64, end: u64) {
         let Some(bytes) = bytes else {
             return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::NoSlot });
         };
-        let is_whole = self.is_begun() && !self.is_damaged();
         if bytes.len() != SLOT_SIZE {
             // Newlines alone would look like a slot that nobody has filled.
             self.damaged(Damage { offset: bytes.len() as u64, length: 0, flaw: Flaw::BadSlot });
         }
-        let in_log = self.is_closed();
-        let (mut left, mut is_foreign) = (None, false);
+        let mut facts = Vec::new();
         let mut scanner = Scanner::default();
         let mut slot = |_, found: Found| match found {
             found if !found.is_by(until) => {}
-            Found::Fact(mut fact) if fact.body.closes() => {
-                fact.body.join(&mut left);
-                match in_log {
-                    true => self.hear_again(*fact),
-                    false if self.is_foreign(&fact, is_whole) => is_foreign = true,
-                    false => {
-                        // Its number tells whether the log has lost what came before it.
-                        self.check_sequence(end, &fact);
-                        self.fold(*fact);
-                    }
-                }
-            }
+            Found::Fact(fact) if fact.body.closes() => facts.push(*fact),
             Found::Fact(_) => {}
             Found::Damage(damage) => self.damaged(Damage { flaw: Flaw::BadSlot, ..damage }),
         };
@@ -47,20 +34,37 @@ impl Evidence {
         let filled = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 2);
         scanner.feed(&bytes[..filled.min(bytes.len())], &mut slot);
         scanner.finish(&mut slot);
-        if is_foreign {
-            self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::ForeignSlot });
+        let ours = self.id().or(id).map(str::to_owned);
+        let in_log = self.is_closed();
+        if !in_log && facts.iter().any(|fact| self.is_foreign(ours.as_deref(), fact)) {
+            return self.damaged(Damage { offset: 0, length: 0, flaw: Flaw::ForeignSlot });
+        }
+        let mut left = None;
+        for mut fact in facts {
+            fact.body.join(&mut left);
+            if in_log {
+                self.hear_again(fact);
+            } else {
+                // Its number tells whether the log has lost what came before it.
+                self.check_sequence(end, &fact);
+                self.fold(fact);
+            }
         }
     }
 
-    /// Whether whoever wrote it never served this session: it did not write of ends then, or was there before the session, or
-    /// wrote other facts and none of them is in a log that misses nothing. Who found no room for any may be unknown.
-    fn is_foreign(&self, fact: &Fact, is_whole: bool) -> bool {
+    /// Whether it tells of another session, or whoever wrote it cannot have served this one: it does not write of ends, or was
+    /// there before the session.
+    fn is_foreign(&self, ours: Option<&str>, fact: &Fact) -> bool {
         let Witness { role, boot, .. } = fact.witness;
         let launched = self.beginning.launched.as_ref().filter(|told| told.witness.boot == boot);
         // All guards of a session live where the first one did, and so have its clock.
         let is_older = role == Role::Guard && launched.is_some_and(|told| fact.at.boot < told.at.boot);
-        let is_unknown = is_whole && fact.seq > 1 && self.last_seq(&fact.witness) == 0;
-        !role.serves() || is_older || is_unknown
+        let is_another_s = if let Body::Ended(ended) = &fact.body {
+            ended.session.as_deref().zip(ours).is_some_and(|(named, ours)| named != ours)
+        } else {
+            false
+        };
+        is_another_s || !role.serves() || is_older
     }
 
     /// Takes the word from a slot whose end the log has too.

@@ -10,7 +10,7 @@ use crate::scene::{Scene, dead};
 
 const DEATHS: &[Blow] = &[Blow::Kill, Blow::Abort];
 
-pub static ACTS: [Act; 8] = [
+pub static ACTS: [Act; 9] = [
     Act {
         name: "launch and end",
         then: "not listed, or its real end, or lost; nothing is left over, its name is free",
@@ -45,6 +45,17 @@ pub static ACTS: [Act; 8] = [
             site.abide.command(&["stop", "--grace", "5s", &id])
         },
         judge: after_a_stop,
+    },
+    Act {
+        name: "declare",
+        then: "the program's code, or the one that was declared; that one if it was said to be",
+        calls: &["write", "pwrite64", "ftruncate", "renameat2"],
+        blows: &Blow::ALL,
+        prepare: |site| {
+            launch_gated(site);
+            site.abide.command(&["result", "set", "partial", "--exit-code", "7", "--session", "works"])
+        },
+        judge: after_a_word,
     },
     Act {
         name: "seal",
@@ -102,19 +113,7 @@ pub static ACTS: [Act; 8] = [
         calls: &["symlinkat", "renameat", "pidfd_send_signal,rt_sigqueueinfo,kill"],
         blows: &Blow::ALL,
         prepare: |site| {
-            let gate = site.beside("gate").display().to_string();
-            let _ = Command::new("mkfifo").arg(&gate).status();
-            let _ = site.abide.run(&[
-                "run",
-                "-d",
-                "--name",
-                "works",
-                "--",
-                "sh",
-                "-c",
-                "read go < \"$0\"; exit 3",
-                &gate,
-            ]);
+            launch_gated(site);
             site.abide.copied_to(&site.beside("next")).command(&["upgrade", "works"])
         },
         judge: after_an_upgrade,
@@ -133,6 +132,20 @@ fn save(site: &Site) -> Command {
 fn ended(site: &Site) -> String {
     let ran = site.abide.run(&["run", "--wait", "--json", "--name", "ended", "--", "sh", "-c", "exit 3"]);
     ran.json()["data"]["id"].as_str().unwrap_or_default().to_owned()
+}
+
+/// A session that exits with 3 once it is let go, by the name `works`.
+fn launch_gated(site: &Site) {
+    let gate = site.beside("gate").display().to_string();
+    let _ = Command::new("mkfifo").arg(&gate).status();
+    let script = ["sh", "-c", "read go < \"$0\"; exit 3", &gate];
+    let _ = site.abide.run(&[&["run", "-d", "--name", "works", "--"][..], &script].concat());
+}
+
+fn let_go(site: &Site) -> Result<(), String> {
+    let opened = std::fs::OpenOptions::new().write(true).open(site.beside("gate"));
+    let opened = opened.and_then(|mut gate| std::io::Write::write_all(&mut gate, b"go\n"));
+    opened.map_err(|error| error.to_string())
 }
 
 fn expect(holds: bool, what: &str, seen: &dyn std::fmt::Debug) -> Result<(), String> {
@@ -181,6 +194,16 @@ fn after_a_stop(site: &Site, _: &Ran) -> Result<(), String> {
     expect(matches!(again.code(), Some(0 | 5)), "it was not ended", &again)?;
     let session = site.sessions().pop().unwrap_or_default();
     expect(session["outcome"]["signal"] == 15, "not as it was asked", &session)
+}
+
+fn after_a_word(site: &Site, ran: &Ran) -> Result<(), String> {
+    let_go(site)?;
+    let waited = site.abide.run(&["wait", "works"]);
+    let fits = match (ran.code(), waited.code()) {
+        (Some(0), code) => code == Some(7),
+        (_, code) => matches!(code, Some(3 | 7)),
+    };
+    expect(fits, "not its code", &(ran, waited))
 }
 
 fn after_a_seal(site: &Site, _: &Ran) -> Result<(), String> {
@@ -248,8 +271,6 @@ fn after_an_upgrade(site: &Site, _: &Ran) -> Result<(), String> {
     let next = site.abide.copied_to(&site.beside("after"));
     let upgraded = next.run(&["upgrade", "works"]);
     expect(upgraded.code() == Some(0), "it is not upgraded", &upgraded)?;
-    let opened = std::fs::OpenOptions::new().write(true).open(site.beside("gate"));
-    let opened = opened.and_then(|mut gate| std::io::Write::write_all(&mut gate, b"go\n"));
-    opened.map_err(|error| error.to_string())?;
+    let_go(site)?;
     site.must(&["wait", "works"], 3).map(drop)
 }
