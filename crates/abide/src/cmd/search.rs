@@ -31,7 +31,7 @@ const EXAMPLES: &str = "Examples:
     --until before that it is not found. That \
     instant, with --since the first behind that, stands behind the time, in JSON as `open`, and `abide snapshot` shows the screen: the entry behind which the \
     line was there (entry:123), or the position at which it was (seq:4096) if it was gone again by then. Lines \
-    that a program drew over each other and that differ in numbers and signs alone are one hit too, unless --all is \
+    that a program drew over each other, in whichever rows, and that differ in numbers and signs alone are one hit too, unless --all is \
     given; one that was drawn over within a fiftieth of a second may be none. What is new in recordings is taken into an index first, which is only a cache; what was typed at a password \
     prompt is in no recording."
 )]

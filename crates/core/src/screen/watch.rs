@@ -75,6 +75,11 @@ impl Sighted {
     const fn is_new(&self) -> bool {
         self.since > 0 && !self.text.is_empty()
     }
+
+    /// Whether it is news also that no text stands there any more.
+    const fn is_new_or_gone(&self) -> bool {
+        self.since > 0 && (!self.text.is_empty() || self.line != 0)
+    }
 }
 
 /// What left the screen since that was asked.
@@ -182,8 +187,8 @@ impl Screen {
         behind.filter(|row| row.news.since == News::HELD).for_each(|row| row.news.since = number);
     }
 
-    /// Gives the lines that were changed since the last look and are to be seen now. The answer is what a line is to
-    /// be called until it is gone.
+    /// Gives the lines that were changed since the last look and are to be seen now, blank ones where another one was
+    /// called something. The answer is what a line is to be called until it is gone.
     pub fn look(&mut self, sighted: &mut impl FnMut(Sighted) -> u32) {
         let cols = self.term.cols();
         let rows = self.seen_rows();
@@ -194,7 +199,7 @@ impl Screen {
             if rows.range(first..end).any(|row| row.news.since > 0) {
                 let mut line = Sighted::default();
                 rows.range(first..end).for_each(|row| line.add(row, cols));
-                let name = if line.is_new() { sighted(line) } else { 0 };
+                let name = if line.is_new_or_gone() { sighted(line) } else { 0 };
                 rows.range_mut(first..end).for_each(|row| row.news = News { since: 0, line: name });
             }
             first = end;
