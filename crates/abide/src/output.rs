@@ -59,6 +59,28 @@ impl Write for Sink {
     }
 }
 
+/// An answer on its way out, of which nothing is kept.
+struct Passing<'a> {
+    output: &'a mut Output,
+    failure: Option<Failure>,
+}
+
+impl Write for Passing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.output.write(bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(failure) => {
+                self.failure = Some(failure);
+                Err(io::ErrorKind::Other.into())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Who takes what is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
@@ -134,9 +156,12 @@ impl Output {
         write: impl FnOnce(&mut Page),
     ) -> Result<(), Failure> {
         if self.json {
-            let warnings = self.warnings.as_slice();
+            let warnings = &self.warnings.clone();
             let answer = Answer { schema: SCHEMA, ok: true, command: self.command, data, warnings };
-            return self.put(safe::json(&answer).as_bytes());
+            let mut passing = Passing { output: self, failure: None };
+            safe::write_json(&answer, &mut passing);
+            passing.failure.map_or(Ok(()), Err)?;
+            return self.flush();
         }
         let mut page = Page::for_standard_output(self.colours);
         write(&mut page);
@@ -242,6 +267,7 @@ impl Output {
     /// The same, with what there was until then.
     pub(crate) fn fail_with(&mut self, failure: &Failure, until: Option<Until>) {
         let hint = failure.hint.as_ref().map(|hint| self.hinted(hint));
+        let failure = &Failure { message: briefly(&failure.message), ..failure.clone() };
         if self.json && self.list == List::NotBegun && self.reader != Reader::Cut {
             let error = FailureView::new(failure, hint.as_deref());
             let refusal = Refusal { schema: SCHEMA, ok: false, command: self.command, error, data: until };
@@ -311,6 +337,22 @@ impl Output {
             }
         }
     }
+}
+
+/// A message in which nothing that it quotes is huge.
+fn briefly(message: &str) -> String {
+    const MOST: usize = 400;
+    const END: usize = 40;
+    let brief = |(number, quoted): (usize, &str)| {
+        let length = quoted.chars().count();
+        if number % 2 == 0 || length <= MOST {
+            return quoted.to_owned();
+        }
+        let begins: String = quoted.chars().take(MOST - END).collect();
+        let ends: String = quoted.chars().skip(length - END).collect();
+        format!("{begins}…{ends}")
+    };
+    message.split('`').enumerate().map(brief).collect::<Vec<_>>().join("`")
 }
 
 fn complain(text: &str) {

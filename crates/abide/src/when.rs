@@ -41,6 +41,8 @@ pub(crate) fn at(text: &str, now: i64) -> Result<At, Failure> {
         return Ok(at);
     }
     let named = ["+", "#", "seq:", "entry:", "mark:"].iter().any(|form| text.trim().starts_with(form));
+    // A time that was mistyped, such as 25:00; a mark that looks like one is named with `mark:`.
+    let named = named || text.contains(':') && text.trim().chars().all(|c| c.is_ascii_digit() || c == ':');
     match (instant(text, now), means_time(text, now)) {
         (Ok(wall), _) => Ok(At::Wall(wall)),
         (Err(_), false) if !named && !text.trim().is_empty() => Ok(At::Mark(text.trim().to_owned())),
@@ -176,5 +178,15 @@ mod tests {
             assert_eq!(failure.code, Code::BadTime, "{bad:?}");
             assert!(failure.hint.unwrap().contains("14:03:20"));
         }
+    }
+
+    #[test]
+    fn digits_and_colons_that_are_no_time_are_no_mark_either() {
+        for bad in ["25:00", "12:99", "1:2:3:4", ":"] {
+            let failure = at(bad, NOW).unwrap_err();
+            assert!(failure.message.contains("is no time") && failure.hint.unwrap().contains("mark:NAME"));
+        }
+        assert_eq!(at("mark:25:00", NOW), Ok(At::Mark("25:00".to_owned())));
+        assert_eq!(at("v1:2", NOW), Ok(At::Mark("v1:2".to_owned())));
     }
 }

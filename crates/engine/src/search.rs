@@ -108,7 +108,7 @@ pub(crate) fn search(
         }
         found.add(home, session, (wanted, between(session)), came);
     }
-    found.hits.sort_by_cached_key(Hit::age);
+    found.hits.sort_unstable_by(Hit::by_age);
     found.more |= found.hits.len() > wanted.limit;
     found.hits.truncate(wanted.limit);
     found
@@ -129,7 +129,10 @@ impl Found {
             }
         };
         self.gaps.extend(gaps.map(|gaps| (session.id.clone(), gaps)));
-        self.hits.extend(hits);
+        match self.hits.is_empty() {
+            true => self.hits = hits,
+            false => self.hits.extend(hits),
+        }
         self.more |= more;
         self.unkept = self.unkept.take().or(unkept.map(|error| error.to_string()));
     }

@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::{Faulty, Front, Verb, has_labels};
 use crate::show::meter::Meter;
-use crate::show::search::{self, FoundView};
+use crate::show::search::FoundView;
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -18,6 +18,12 @@ const EXAMPLES: &str = "Examples:
   abide search --regex 'E[0-9]{4}' --label team=core  by a pattern, in sessions with a label
   abide search --typed 'git push' --session build     what was typed, not what was shown
   abide search --json -n 0 --word panicked            every hit, for programs, with the instant of each";
+
+/// So many sessions that lack something are named in a warning.
+const NAMED: usize = 5;
+
+/// What the items of the answer are called.
+const ITEMS: &str = "hits";
 
 /// Find what sessions ever showed, as it was seen
 #[derive(Debug, clap::Args)]
@@ -31,7 +37,7 @@ const EXAMPLES: &str = "Examples:
     --until before that it is not found. That \
     instant, with --since the first behind that, stands behind the time, in JSON as `open`, and `abide snapshot` shows the screen: the entry behind which the \
     line was there (entry:123), or the position at which it was (seq:4096) if it was gone again by then. Lines \
-    that a program drew over each other and that differ in numbers and signs alone are one hit too, unless --all is \
+    that a program drew over each other, in whichever rows, and that differ in numbers and signs alone are one hit too, unless --all is \
     given; one that was drawn over within a fiftieth of a second may be none. What is new in recordings is taken into an index first, which is only a cache; what was typed at a password \
     prompt is in no recording."
 )]
@@ -96,8 +102,15 @@ impl Verb for Args {
         let found = sessions.search(&searched, &wanted, &|progress| meter.tell(progress.done, progress.all));
         meter.clear();
         warn(front, &found);
-        let view = FoundView::new(text, found, &searched);
-        front.output.show(&view, |page| search::put(page, &view))?;
+        let view = FoundView::new((text, wanted.query), found, &searched);
+        if front.output.is_json() {
+            front.output.show(&view, |_| {})?;
+        } else {
+            for hit in view.hits() {
+                front.output.item(ITEMS, &hit, |page| hit.put(page))?;
+            }
+            front.output.end_items(ITEMS)?;
+        }
         if let Some(hint) = view.hint() {
             front.output.remark(&hint);
         }
@@ -161,8 +174,22 @@ fn warn(front: &mut Front, found: &Found) {
             format!("another search takes in session {id} at this moment; its latest lines may be missing");
         front.output.warn(&text, None);
     }
-    for (id, what) in &found.gaps {
-        front.output.warn(&format!("session {id} is not searched whole: {what}"), None);
+    match found.gaps.as_slice() {
+        [] => {}
+        [(id, what)] => front.output.warn(&format!("session {id} is not searched whole: {what}"), None),
+        many => {
+            let ids: Vec<&str> = many.iter().take(NAMED).map(|(id, _)| id.as_str()).collect();
+            let more = match many.len() - ids.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let text = format!(
+                "{} sessions are not searched whole, for their recordings are not: {}{more}",
+                many.len(),
+                ids.join(", ")
+            );
+            front.output.warn(&text, Some("`abide search --json` tells of each what is missing"));
+        }
     }
     for (_, why) in &found.unread {
         front.output.warn(why, None);

@@ -65,10 +65,16 @@ pub(crate) fn lines(text: &str) -> String {
 /// One line of JSON. Unsafe characters are escaped in it, which changes nothing of its meaning.
 pub(crate) fn json(value: &impl Serialize) -> String {
     let mut bytes = Vec::with_capacity(1024);
-    let written = value.serialize(&mut Serializer::with_formatter(&mut bytes, SafeJson));
-    debug_assert!(written.is_ok(), "the twins have no keys or numbers that JSON lacks: {written:?}");
-    bytes.push(b'\n');
+    write_json(value, &mut bytes);
     String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// The same, to whoever knows what became of it.
+pub(crate) fn write_json(value: &impl Serialize, mut out: &mut impl Write) {
+    let written = value.serialize(&mut Serializer::with_formatter(&mut out, SafeJson));
+    let is_json = written.as_ref().err().is_none_or(serde_json::Error::is_io);
+    debug_assert!(is_json, "the twins have no keys or numbers that JSON lacks: {written:?}");
+    let _ = out.write_all(b"\n");
 }
 
 struct SafeJson;

@@ -1,12 +1,13 @@
 //! Hits of a search, each with its instant and the line as it was seen.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use abide_core::instant::Instant;
-use abide_core::search::Kind;
+use abide_core::search::{Kind, Query};
 use abide_engine::{Found, Hit, Session};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthChar;
 
 use super::page::{Page, Tone};
@@ -23,13 +24,35 @@ const BEFORE: usize = 20;
 pub(crate) struct FoundView {
     query: String,
     /// The latest first.
-    hits: Vec<HitView>,
+    #[schemars(with = "Vec<HitView>")]
+    hits: HitsView,
     /// There may be more beyond the limit.
     more: bool,
     /// Sessions whose latest lines may be missing, because another search takes them in at this moment.
     behind: Vec<String>,
     /// Sessions whose recordings are not whole, or cannot be read: what is missing there is not found.
     incomplete: Vec<IncompleteView>,
+}
+
+/// All that was found. There may be millions, so each becomes what is shown only when it is.
+#[derive(Debug)]
+struct HitsView {
+    hits: Vec<Hit>,
+    query: Query,
+    /// The names of sessions, by ID.
+    names: HashMap<String, String>,
+}
+
+impl HitsView {
+    fn iter(&self) -> impl Iterator<Item = HitView> {
+        self.hits.iter().map(|hit| HitView::new(hit, self))
+    }
+}
+
+impl Serialize for HitsView {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
 }
 
 /// A session that could not be searched whole.
@@ -43,7 +66,7 @@ struct IncompleteView {
 /// A distinct line of a session.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Hit")]
-struct HitView {
+pub(crate) struct HitView {
     session: String,
     name: Option<String>,
     #[schemars(extend("enum" = ["shown", "typed"]))]
@@ -89,40 +112,38 @@ impl InstantView {
 }
 
 impl HitView {
-    fn new(hit: Hit, sessions: &[Session]) -> Self {
-        let session = sessions.iter().find(|session| session.id == hit.session);
+    fn new(hit: &Hit, all: &HitsView) -> Self {
+        let (session, places) = (hit.session.to_string(), all.query.places(&hit.text));
         let characters = |at: usize| hit.text.get(..at).map_or(0, |before| before.chars().count());
         Self {
-            name: session.and_then(Session::name).map(str::to_owned),
-            session: hit.session.to_string(),
+            name: all.names.get(&session).cloned(),
+            session,
             kind: match hit.kind {
                 Kind::Shown => "shown",
                 Kind::Typed => "typed",
             },
-            matches: hit
-                .places
-                .iter()
-                .map(|place| [characters(place.start), characters(place.end)])
-                .collect(),
-            line: hit.text,
+            matches: places.iter().map(|place| [characters(place.start), characters(place.end)]).collect(),
+            line: hit.text.to_string(),
             first: InstantView::new(hit.first),
             last: InstantView::new(hit.last),
             count: hit.count,
             lines: hit.lines,
-            places: hit.places,
+            places,
         }
     }
 }
 
 impl FoundView {
-    pub(crate) fn new(query: String, found: Found, sessions: &[Session]) -> Self {
+    pub(crate) fn new((text, query): (String, Query), found: Found, sessions: &[Session]) -> Self {
+        let name = |session: &Session| Some((session.id.to_string(), session.name()?.to_owned()));
+        let names = sessions.iter().filter_map(name).collect();
         let incomplete = found.gaps.iter().chain(&found.unread);
         let incomplete =
             incomplete.map(|(id, why)| IncompleteView { session: id.to_string(), why: why.clone() });
         Self {
-            query,
+            query: text,
             incomplete: incomplete.collect(),
-            hits: found.hits.into_iter().map(|hit| HitView::new(hit, sessions)).collect(),
+            hits: HitsView { hits: found.hits, query, names },
             more: found.more,
             behind: found.behind.iter().map(ToString::to_string).collect(),
         }
@@ -130,7 +151,7 @@ impl FoundView {
 
     /// What a person can do next.
     pub(crate) fn hint(&self) -> Option<String> {
-        let Some(hit) = self.hits.first() else {
+        let Some(hit) = self.hits.iter().next() else {
             return Some("nothing found".to_owned());
         };
         let more = if self.more { "there may be more, `--limit 0` shows all; " } else { "" };
@@ -139,9 +160,16 @@ impl FoundView {
     }
 }
 
-/// Puts hits on the page: where and when, then the line with what was searched for.
-pub(crate) fn put(page: &mut Page, found: &FoundView) {
-    for hit in &found.hits {
+impl FoundView {
+    pub(crate) fn hits(&self) -> impl Iterator<Item = HitView> {
+        self.hits.iter()
+    }
+}
+
+impl HitView {
+    /// Puts it on the page: where and when, then the line with what was searched for.
+    pub(crate) fn put(&self, page: &mut Page) {
+        let hit = self;
         page.put(Tone::Strong, &hit.session);
         if let Some(name) = &hit.name {
             page.plain(" ").plain(name);

@@ -393,3 +393,19 @@ fn nothing_that_was_shown_reaches_the_terminal_of_who_searches() {
     let coloured = stage.text_and_errors(&["search", "--color", "always", "evil"]);
     assert!(coloured.contains("\x1b[31mevil\x1b[0m"), "{coloured:?}");
 }
+
+#[test]
+fn many_sessions_that_are_not_whole_are_one_warning() {
+    let stage = Stage::new();
+    for number in 0..8 {
+        let (id, cut) = (format!("lacking{number}"), b"the disk is full");
+        recorded(&stage, &id, &Tape::new(80, 24).output("needle\r\n").entry(Kind::Cut, cut).output("behind"));
+    }
+    let one = stage.abide.run(&["search", "needle", "-s", "lacking0"]);
+    assert!(one.stderr.contains("session lacking0 is not searched whole"), "{one:?}");
+    let all = stage.abide.run(&["search", "needle"]);
+    assert_eq!(all.stderr.matches("warning").count(), 1, "{all:?}");
+    assert!(all.stderr.contains("8 sessions are not searched whole") && all.stderr.contains("and 3 more"));
+    let told = data(stage.abide.json(&["search", "needle"]));
+    assert_eq!(told["incomplete"].as_array().map(Vec::len), Some(8));
+}

@@ -90,3 +90,16 @@ fn a_link_in_the_place_of_a_session_is_removed_and_what_it_leads_to_stays() {
     assert!(!link.is_symlink() && kept.evidence().exists());
     assert_eq!(stage.inspect("original")["status"], "exited");
 }
+
+#[test]
+fn a_refusal_does_not_repeat_all_of_a_huge_argument() {
+    let stage = Stage::new();
+    let huge = "m".repeat(100_000);
+    for args in [&["inspect", &huge][..], &["search", "x", "--since", &huge]] {
+        let ran = stage.abide.run(args);
+        assert!(!ran.stderr.is_empty() && ran.stderr.len() < 2_000, "{}: {}", args[0], ran.stderr.len());
+        let told = stage.abide.json(args);
+        let message = told["error"]["message"].as_str().expect("a message");
+        assert!(message.len() < 2_000 && message.contains("mm…mm"), "{}: {}", args[0], message.len());
+    }
+}

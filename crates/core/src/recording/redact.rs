@@ -5,6 +5,9 @@ mod drawn;
 pub mod stream;
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem;
 
 use crate::screen::Screen;
 
@@ -24,8 +27,10 @@ pub struct Redact {
 impl Redact {
     /// Which bytes of the next line are secret.
     pub fn line(&mut self, text: &str) -> Vec<Range<usize>> {
-        let begins = text.contains("-----BEGIN ") && text.contains("PRIVATE KEY");
-        let ends = text.contains("-----END ");
+        let has = |part: &str| memmem::find(text.as_bytes(), part.as_bytes()).is_some();
+        let marks = has("-----");
+        let begins = marks && has("-----BEGIN ") && has("PRIVATE KEY");
+        let ends = marks && has("-----END ");
         if self.in_key > 0 {
             self.in_key = if ends { 0 } else { self.in_key - 1 };
             let hidden = !ends && !text.is_empty();
@@ -144,30 +149,33 @@ fn name_parts(name: &str) -> Vec<String> {
 /// Words that are secret in a name of several parts, and in text too common to be so alone.
 const COMMON: [&str; 4] = ["key", "keys", "pwd", "pat"];
 
+/// Words that are secret, that make one secret which ends with them, and that make one secret which has them.
+const WHOLE: [&str; 3] = ["authorization", "credential", "credentials"];
+const ENDS: [&str; 7] = ["token", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "passphrase"];
+const WITHIN: [&str; 3] = ["secret", "password", "passwd"];
+
 fn is_secret_part(part: &str) -> bool {
-    let whole = ["authorization", "credential", "credentials"];
-    let ends = ["token", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "passphrase"];
-    let within = ["secret", "password", "passwd"];
     COMMON.contains(&part)
-        || whole.contains(&part)
-        || ends.iter().any(|end| part.ends_with(end))
-        || within.iter().any(|word| part.contains(word))
+        || WHOLE.contains(&part)
+        || ENDS.iter().any(|end| part.ends_with(end))
+        || WITHIN.iter().any(|word| part.contains(word))
 }
 
 /// What has the form of a well-known token, wherever it stands, and the passwords of URLs; in order and apart from each other.
 #[must_use]
 pub fn tokens(text: &str) -> Vec<Range<usize>> {
-    let in_token = |c: char| c.is_ascii_alphanumeric() || "_-.+/~=".contains(c);
+    let in_token = |b: &u8| b.is_ascii_alphanumeric() || b"_-.+/~=".contains(b);
     let mut found = url_passwords(text);
     let (mut at, mut before) = (0, "");
-    while let Some(skipped) = text[at..].find(in_token) {
+    while let Some(skipped) = text.as_bytes()[at..].iter().position(in_token) {
         let start = at + skipped;
-        let length = text[start..].find(|c| !in_token(c)).unwrap_or(text.len() - start);
+        let rest = &text.as_bytes()[start..];
+        let length = rest.iter().position(|b| !in_token(b)).unwrap_or(rest.len());
         // What pads it belongs to it, what assigns does not.
         let word = text[start..start + length].trim_end_matches('=');
-        let word = word.rsplit('=').next().unwrap_or(word);
-        let start = start + text[start..start + length].rfind(word).unwrap_or(0);
         let end = start + word.len();
+        let word = word.rsplit('=').next().unwrap_or(word);
+        let (padded, start) = (start + length, end - word.len());
         let announced = ["bearer", "basic"].iter().any(|scheme| before.eq_ignore_ascii_case(scheme))
             && text[..start].ends_with(' ');
         if !word.is_empty() && (is_token(word) || announced) {
@@ -177,7 +185,7 @@ pub fn tokens(text: &str) -> Vec<Range<usize>> {
         } else {
             found.extend(in_path(word).map(|range| start + range.start..start + range.end));
         }
-        (at, before) = (end.max(at + skipped + length), word);
+        (at, before) = (padded, word);
     }
     apart(found)
 }
@@ -200,10 +208,12 @@ fn begins_within(word: &str, escaped: bool) -> Option<usize> {
         let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
         letters.clone().count() >= TELLING && (has(u8::is_ascii_digit) || mixed)
     };
-    let long = |prefix: &&str| prefix.len() > 3 && prefix.ends_with(['_', '-']);
-    let places =
-        |prefix: &str| word.match_indices(prefix).find(|(at, _)| is_sure(&word[at + prefix.len()..]));
-    PREFIXES.split(' ').filter(long).filter_map(places).map(|(at, _)| at).min()
+    let ends = word.match_indices(['_', '-']).map(|(at, _)| at + 1).filter(|end| is_sure(&word[*end..]));
+    let begins = ends.flat_map(|end| {
+        let here = LONG_PREFIXES.iter().filter(move |prefix| word[..end].ends_with(*prefix));
+        here.map(move |prefix| end - prefix.len())
+    });
+    begins.min()
 }
 
 /// Which parts of a path are tokens by themselves.
@@ -220,6 +230,18 @@ const PREFIXES: &str = "\
     gsk_ xai- pplx- r8_ nvapi- hvs. hvb. hvr. dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- lin_api_ \
     figd_ tskey- sbp_ sb_secret_ ATATT3 AGE-SECRET-KEY-";
 
+/// Those of them that are unmistakable within a word: their last letter is none.
+static LONG_PREFIXES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    PREFIXES.split(' ').filter(|prefix| prefix.len() > 3 && prefix.ends_with(['_', '-'])).collect()
+});
+
+/// All of them, by what they begin with.
+static PREFIXES_BY_FIRST: LazyLock<[Vec<&str>; 128]> = LazyLock::new(|| {
+    std::array::from_fn(|first| {
+        PREFIXES.split(' ').filter(|prefix| usize::from(prefix.as_bytes()[0]) == first).collect()
+    })
+});
+
 fn is_token(word: &str) -> bool {
     const SHORTEST_TAIL: usize = 8;
     // Most words are shorter than any token.
@@ -227,7 +249,8 @@ fn is_token(word: &str) -> bool {
         return false;
     }
     let plain = |tail: &str| tail.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
-    let mut known = PREFIXES.split(' ').filter_map(|prefix| word.strip_prefix(prefix));
+    let first = PREFIXES_BY_FIRST.get(usize::from(word.as_bytes()[0])).map_or(&[][..], Vec::as_slice);
+    let mut known = first.iter().filter_map(|prefix| word.strip_prefix(prefix));
     // Too short to tell by its beginning alone.
     let mail = word.strip_prefix("SG.").and_then(|tail| tail.split_once('.'));
     known.any(|tail| plain(tail) && tail.len() >= SHORTEST_TAIL)
@@ -238,16 +261,22 @@ fn is_token(word: &str) -> bool {
 /// So long and so mixed that no person wrote it: the lines of a key. Digests have letters of one case only.
 fn is_noise(word: &str) -> bool {
     const LONG: usize = 60;
+    if word.len() < LONG {
+        return false;
+    }
     let has = |kind: fn(&u8) -> bool| word.as_bytes().iter().any(kind);
     let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
     let path = word.matches('/').count() > word.len() / 16;
-    word.len() >= LONG && mixed && !path && !word.contains(['.', '~', '-', '_'])
+    mixed && !path && !word.contains(['.', '~', '-', '_'])
 }
 
 /// Between `scheme://user:` and the last `@` before the host, whatever stands there.
 fn url_passwords(text: &str) -> Vec<Range<usize>> {
     let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'<>`".contains(c);
     let mut found = Vec::new();
+    if memmem::find(text.as_bytes(), b"://").is_none() {
+        return found;
+    }
     // Where the URL ends and its last `@` is: told once of all that one may seem to hold.
     let (mut end, mut last) = (0, None);
     for (at, separator) in text.match_indices("://") {
@@ -276,16 +305,20 @@ fn url_password(url: &str, last: Option<usize>) -> Option<Range<usize>> {
 
 /// Values of names that tell: `API_KEY=...`, `password: ...`, `"token": "..."`, `--secret ...`.
 fn named(text: &str) -> Vec<Range<usize>> {
-    let in_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    let curl = text.find("curl").unwrap_or(text.len());
+    let in_name = |b: &u8| b.is_ascii_alphanumeric() || b"_-.".contains(b);
+    let curl = memmem::find(text.as_bytes(), b"curl").unwrap_or(text.len());
     let mut found = Vec::new();
+    if curl == text.len() && !may_tell(text) {
+        return found;
+    }
     let mut at = 0;
-    while let Some(skipped) = text[at..].find(in_name) {
+    while let Some(skipped) = text.as_bytes()[at..].iter().position(in_name) {
         let start = at + skipped;
-        let length = text[start..].find(|c| !in_name(c)).unwrap_or(text.len() - start);
+        let rest = &text.as_bytes()[start..];
+        let length = rest.iter().position(|b| !in_name(b)).unwrap_or(rest.len());
         let (name, rest) = (&text[start..start + length], &text[start + length..]);
         at = start + length;
-        let value = if tells(name) {
+        let value = if may_tell(name) && tells(name) {
             value(rest, name.starts_with("--"))
         } else {
             of_curl(name, rest).filter(|_| curl < start)
@@ -296,6 +329,30 @@ fn named(text: &str) -> Vec<Range<usize>> {
         }
     }
     found
+}
+
+/// Every name that tells has one of these, for any word of `is_secret_part` has.
+const PARTS: [&[u8; 3]; 8] = [b"aut", b"cre", b"tok", b"key", b"pas", b"sec", b"pwd", b"pat"];
+
+/// For each byte, as the first, second or third of a part, in which of them it is.
+const IN_PARTS: [[u8; 256]; 3] = {
+    let mut table = [[0; 256]; 3];
+    let (mut part, mut place) = (0, 0);
+    while part < PARTS.len() {
+        let byte = PARTS[part][place];
+        table[place][byte as usize] |= 1 << part;
+        table[place][byte.to_ascii_uppercase() as usize] |= 1 << part;
+        place += 1;
+        (part, place) = if place == 3 { (part + 1, 0) } else { (part, place) };
+    }
+    table
+};
+
+/// Whether some name in a text may tell.
+fn may_tell(text: &str) -> bool {
+    let [first, second, third] = &IN_PARTS;
+    let at = |table: &[u8; 256], byte: u8| table[usize::from(byte)];
+    text.as_bytes().array_windows().any(|[a, b, c]| at(first, *a) & at(second, *b) & at(third, *c) != 0)
 }
 
 fn tells(name: &str) -> bool {
@@ -407,6 +464,15 @@ mod tests {
             assert!(!prefix.is_empty());
             let token = format!("{prefix}a1b2C3d4e5F6");
             assert_eq!(hidden(&format!("is {token} it")), format!("is {} it", "*".repeat(token.len())));
+        }
+    }
+
+    #[test]
+    fn no_name_that_tells_is_passed_over() {
+        let words = COMMON.into_iter().chain(WHOLE).chain(ENDS).chain(WITHIN);
+        for word in words.flat_map(|word| [word.to_owned(), word.to_uppercase(), format!("my_{word}")]) {
+            assert!(is_secret_part(&word.to_lowercase()) || word.starts_with("my_"), "{word}");
+            assert!(may_tell(&word), "{word}");
         }
     }
 

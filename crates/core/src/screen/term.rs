@@ -233,7 +233,8 @@ impl Term {
 
     /// Moves a region's text up; what leaves the main screen goes to the history.
     pub(crate) fn scroll_up(&mut self, region: Region, count: usize) {
-        self.leave(region, region.top, count.min(region.height()));
+        let kept = !self.pages.alternate && region.top == 0;
+        self.leave(region, region.top, count.min(region.height()), kept);
         let blank = self.blank();
         let pages = &mut self.pages;
         if pages.alternate {
@@ -246,7 +247,7 @@ impl Term {
     /// Moves a region's text down.
     pub(crate) fn scroll_down(&mut self, region: Region, count: usize) {
         let count = count.min(region.height());
-        self.leave(region, region.bottom + 1 - count, count);
+        self.leave(region, region.bottom + 1 - count, count, false);
         let blank = self.blank();
         self.pages.grid_mut().scroll_down(region, count, blank);
     }

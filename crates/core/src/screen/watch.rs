@@ -75,12 +75,20 @@ impl Sighted {
     const fn is_new(&self) -> bool {
         self.since > 0 && !self.text.is_empty()
     }
+
+    /// Whether it is news also that no text stands there any more.
+    const fn is_new_or_gone(&self) -> bool {
+        self.since > 0 && (!self.text.is_empty() || self.line != 0)
+    }
 }
 
 /// What left the screen since that was asked.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watch {
     gone: Vec<Sighted>,
+    /// What was never to be seen, because a synchronized update covered it, and went into the history: each with how many
+    /// rows had gone there before.
+    covered: Vec<(u64, Sighted)>,
     /// The row that left last went on in the next one, and the line of both never stood whole on the screen.
     endless: bool,
 }
@@ -120,10 +128,11 @@ impl Term {
         main.rows_mut().iter_mut().chain(alt.rows_mut()).for_each(|row| row.news.tell());
     }
 
-    /// To be called before so many rows leave a region of the screen, from this one on.
+    /// To be called before so many rows leave a region of the screen, from this one on, into the history or for good.
     #[inline]
-    pub(crate) fn leave(&mut self, region: Region, first: usize, count: usize) {
+    pub(crate) fn leave(&mut self, region: Region, first: usize, count: usize, kept: bool) {
         let Some(watch) = &mut self.watch else { return };
+        let above = self.pages.history.evicted() + self.pages.history.len() as u64;
         let grid = self.pages.grid_mut();
         for row in first..first + count {
             let Some(mut line) = watch.leave(grid, row, region.bottom) else { continue };
@@ -131,7 +140,18 @@ impl Term {
                 None => Some(self.out.undone()),
                 Some(hold) => (line.since == News::HELD).then(|| hold.began()),
             };
-            watch.gone.push(line);
+            if line.left.is_some() || line.since().is_some() {
+                watch.gone.push(line);
+            } else if kept {
+                watch.covered.push((above + (row - first) as u64, line));
+            }
+        }
+    }
+
+    /// To be called when the history is erased.
+    pub(crate) fn forget_covered(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.covered.clear();
         }
     }
 
@@ -182,8 +202,8 @@ impl Screen {
         behind.filter(|row| row.news.since == News::HELD).for_each(|row| row.news.since = number);
     }
 
-    /// Gives the lines that were changed since the last look and are to be seen now. The answer is what a line is to
-    /// be called until it is gone.
+    /// Gives the lines that were changed since the last look and are to be seen now, blank ones where another one was
+    /// called something. The answer is what a line is to be called until it is gone.
     pub fn look(&mut self, sighted: &mut impl FnMut(Sighted) -> u32) {
         let cols = self.term.cols();
         let rows = self.seen_rows();
@@ -194,7 +214,7 @@ impl Screen {
             if rows.range(first..end).any(|row| row.news.since > 0) {
                 let mut line = Sighted::default();
                 rows.range(first..end).for_each(|row| line.add(row, cols));
-                let name = if line.is_new() { sighted(line) } else { 0 };
+                let name = if line.is_new_or_gone() { sighted(line) } else { 0 };
                 rows.range_mut(first..end).for_each(|row| row.news = News { since: 0, line: name });
             }
             first = end;
@@ -229,7 +249,15 @@ impl Screen {
         lines
     }
 
-    /// Takes the lines that left the screen after they were changed and before they were looked at.
+    /// Takes the lines that a synchronized update let scroll away without their being seen, and that are still above the
+    /// screen. They are to be seen there once the update is over.
+    pub fn covered(&mut self) -> impl Iterator<Item = Sighted> {
+        let evicted = self.term.pages.history.evicted();
+        let covered = self.term.watch.as_mut().into_iter().flat_map(|watch| watch.covered.drain(..));
+        covered.filter(move |(above, _)| *above >= evicted).map(|(_, line)| line)
+    }
+
+    /// Takes the lines that left the screen after they were to be seen and before they were looked at.
     pub fn gone(&mut self) -> impl Iterator<Item = Sighted> {
         self.term.watch.as_mut().into_iter().flat_map(|watch| watch.gone.drain(..))
     }

@@ -1,6 +1,7 @@
 //! Harvest: the lines that a person could have read, out of a recording, each with the first instant at which it was to
 //! be seen. A screen was seen if it stood for a moment, or if it has not stood still for a while; what
-//! scrolls away was seen too, however fast. What a synchronized update covers was not.
+//! scrolls away was seen too, however fast. What a synchronized update covers was not, unless it stands above the screen when
+//! that is over.
 
 use crate::instant::Instant;
 use crate::recording::Kind as EntryKind;
@@ -21,8 +22,6 @@ const NOTES: usize = 1 << 16;
 pub struct Harvest {
     /// The instants since the last look, in the order of their notes.
     notes: Vec<Instant>,
-    /// What a synchronized update let scroll away: it comes to be seen when that is over.
-    unseen: Vec<Sighted>,
     typed: Typed,
 }
 
@@ -63,11 +62,8 @@ impl Harvest {
     ) {
         for line in screen.gone() {
             let passed = || Some(Instant { position: place(line.left?)?, within: true, ..at });
-            match self.noted(&line).or_else(passed) {
-                Some(seen) => {
-                    lines.add(Kind::Shown, &line.text, seen, line.line);
-                }
-                None => self.unseen.push(line),
+            if let Some(seen) = self.noted(&line).or_else(passed) {
+                lines.add(Kind::Shown, &line.text, seen, line.line);
             }
         }
     }
@@ -77,22 +73,16 @@ impl Harvest {
         self.notes.push(at);
         screen.note(self.notes.len() as u32);
         if !screen.is_held() {
-            self.give_unseen(at, lines);
+            uncover(at, screen, lines);
         }
     }
 
     /// Takes what is to be seen now for seen, and what an update that is under way let scroll away too: no more may come.
     pub fn rest(&mut self, screen: &mut Screen, lines: &mut Lines) {
         if let Some(now) = self.notes.last().copied() {
-            self.give_unseen(now, lines);
+            uncover(now, screen, lines);
         }
         self.look(screen, lines);
-    }
-
-    fn give_unseen(&mut self, at: Instant, lines: &mut Lines) {
-        for line in self.unseen.drain(..) {
-            lines.add(Kind::Shown, &line.text, at, line.line);
-        }
     }
 
     fn look(&mut self, screen: &mut Screen, lines: &mut Lines) {
@@ -127,6 +117,12 @@ impl Harvest {
     }
 }
 
+fn uncover(at: Instant, screen: &mut Screen, lines: &mut Lines) {
+    for line in screen.covered() {
+        lines.add(Kind::Shown, &line.text, at, line.line);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,11 +130,12 @@ mod tests {
     use crate::search::lines;
 
     const SIZE: Size = Size { cols: 20, rows: 5 };
+    const SCROLLBACK: usize = 100;
 
     /// What a recording of output at these times, in ms, shows: each line, and how much output there was when it was
     /// first to be seen.
     fn harvested(output: &[(u64, &str)]) -> Vec<(String, u64)> {
-        let mut screen = Screen::new(SIZE, 0);
+        let mut screen = Screen::new(SIZE, SCROLLBACK);
         screen.watch(&mut |_| 0);
         let (mut harvest, mut lines) = (Harvest::default(), Lines::default());
         let mut position = 0;
@@ -235,5 +232,28 @@ mod tests {
         assert_eq!(seen.len(), 31);
         let end = printed.len() as u64 + 8 + 6 + 8;
         assert!(seen.iter().all(|(_, position)| *position == end), "{seen:?}");
+    }
+
+    #[test]
+    fn what_an_update_covers_and_takes_away_before_it_is_over_was_never_there() {
+        let printed: String = (0..9).map(|n| format!("line {n}\r\n")).collect();
+        let many: String = (0..200).map(|n| format!("line {n}\r\n")).collect();
+        for (covered, left) in [
+            (format!("{printed}\x1b[3J\x1b[H\x1b[2Jend"), vec!["end"]),
+            (
+                format!("{printed}\x1b[3J\x1b[H\x1b[2J{printed}end"),
+                vec!["line 0", "line 4", "line 5", "line 8", "end"],
+            ),
+            (format!("\x1b[?1049h{printed}\x1b[H\x1b[2Jend"), vec!["end"]),
+            (format!("{printed}\x1b[3J\x1b[H\x1b[5M\x1b[2;4r\x1b[4;1H{printed}\x1b[2Jend"), vec!["end"]),
+            (format!("{many}\x1b[H\x1b[2Jend"), vec!["line 96", "line 195", "end"]),
+        ] {
+            let seen = seen(&[(0, "\x1b[?2026h"), (1, &covered), (2, "\x1b[?2026l")]);
+            for line in &left {
+                assert!(seen.contains(&(*line).to_owned()), "{line} of {covered:?}: {seen:?}");
+            }
+            assert!(left.len() > 1 || seen.len() == 1, "{covered:?}: {seen:?}");
+            assert!(seen.len() <= SCROLLBACK + 1, "{covered:?}: {seen:?}");
+        }
     }
 }

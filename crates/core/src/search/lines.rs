@@ -2,7 +2,7 @@
 //! comes again later is another line, so that first and last tell when it came. A line that grows, as one that is typed does,
 //! is one line. As bytes they are two columns: the texts, and all else.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::instant::Instant;
 use crate::screen::bytes::{Reader, put_number};
@@ -13,6 +13,13 @@ const LASTED: u8 = 1 << 1;
 const REDRAWN: u8 = 1 << 2;
 const FIRST_WITHIN: u8 = 1 << 3;
 const LAST_WITHIN: u8 = 1 << 4;
+const DRAWN: u8 = 1 << 5;
+
+/// With the name of a line: it stood here, and the place is blank since.
+const BLANK: u32 = 1 << 31;
+
+/// So many sorts of lines are remembered beyond the lines themselves.
+const SORTS: usize = 1 << 16;
 
 /// A line that comes again after so many microseconds is another one.
 const APART: u64 = 2_000_000;
@@ -34,7 +41,9 @@ pub struct Line<'a> {
     pub last: Instant,
     /// How often it came; a line that stays and is drawn again has not come again.
     pub count: u64,
-    /// Another one stood in its place before or after it that differs in numbers and signs alone.
+    /// Another one, or none, stood in its place before or after it, and nothing scrolled.
+    pub drawn: bool,
+    /// And so with others that differ from it in numbers and signs alone.
     pub redrawn: bool,
 }
 
@@ -51,7 +60,7 @@ struct Record {
     turn: u32,
     /// It has grown into another one.
     outgrown: bool,
-    redrawn: bool,
+    drawn: bool,
 }
 
 /// Lines, as they come.
@@ -65,6 +74,34 @@ pub struct Lines {
     /// How many lines there were before these, which are not known any more.
     before: u32,
     turn: u32,
+    sorts: Sorts,
+}
+
+/// What is known of lines that were drawn, by the checksum of their letters.
+#[derive(Debug, Clone, Default)]
+struct Sorts {
+    /// Of those that came in the place of others in this turn.
+    came: HashSet<u32>,
+    /// Of those that went.
+    went: HashSet<u32>,
+    /// Of those that came when one like them had gone.
+    redrawn: HashSet<u32>,
+}
+
+impl Sorts {
+    fn came(&mut self, letters: u32) {
+        self.came.insert(letters);
+        if self.went.contains(&letters) {
+            self.redrawn.insert(letters);
+        }
+    }
+
+    fn went(&mut self, letters: u32) {
+        self.went.insert(letters);
+        if self.came.contains(&letters) {
+            self.redrawn.insert(letters);
+        }
+    }
 }
 
 impl Lines {
@@ -80,19 +117,23 @@ impl Lines {
     }
 
     /// What is added from now on is seen later than what was added before.
-    pub const fn turn(&mut self) {
+    pub fn turn(&mut self) {
         self.turn = self.turn.wrapping_add(1);
+        self.sorts.came.clear();
     }
 
-    /// Adds a line that stands where another one stood, if that one's name is not 0, and gives its name.
+    /// Adds a line that stands where another one stood, if that one's name is not 0, and gives its name; for a blank line
+    /// what is to be given as the name of the one that stood there.
     pub fn add(&mut self, kind: Kind, text: &[u8], at: Instant, was: u32) -> u32 {
         let text = text.trim_ascii_end();
+        let (drawn, was) = (was != 0, if was & BLANK == 0 { was } else { 0 });
+        let old = (was != 0).then(|| (was.wrapping_sub(self.before).wrapping_sub(1) & !BLANK) as usize);
+        let old = old.filter(|index| *index < self.records.len());
         if text.is_empty() {
-            return 0;
+            old.into_iter().for_each(|old| self.went(old));
+            return if drawn { was | BLANK } else { 0 };
         }
         let index = self.find(kind, text);
-        let old = (was != 0).then(|| was.wrapping_sub(self.before).wrapping_sub(1) as usize);
-        let old = old.filter(|index| *index < self.records.len());
         let stayed = |index: usize| {
             old == Some(index) || (was != 0 && self.records[index].turn.wrapping_add(1) >= self.turn)
         };
@@ -108,7 +149,7 @@ impl Lines {
             }
             None => self.push(kind, text, at),
         };
-        if let Some(old) = old.filter(|old| *old != index) {
+        if drawn && old != Some(index) {
             self.succeed(old, index);
         }
         self.name(index)
@@ -124,7 +165,12 @@ impl Lines {
     pub fn take(&mut self) -> (Vec<u8>, Vec<u8>) {
         let taken = self.columns();
         let before = self.before.wrapping_add(self.records.len() as u32);
-        *self = Self { before, turn: self.turn, ..Self::default() };
+        let mut sorts = std::mem::take(&mut self.sorts);
+        [&mut sorts.went, &mut sorts.redrawn]
+            .into_iter()
+            .filter(|all| all.len() > SORTS)
+            .for_each(HashSet::clear);
+        *self = Self { before, turn: self.turn, sorts, ..Self::default() };
         taken
     }
 
@@ -137,10 +183,12 @@ impl Lines {
         for record in self.records.iter().filter(|record| !record.outgrown) {
             text.extend_from_slice(&self.text[record.begin..=record.end]);
             let lasted = record.last != record.first || record.count != 1;
+            let redrawn = record.drawn && self.sorts.redrawn.contains(&self.letters_of(record));
             let flags = [
                 (record.kind == Kind::Typed, TYPED),
                 (lasted, LASTED),
-                (record.redrawn, REDRAWN),
+                (record.drawn, DRAWN),
+                (redrawn, REDRAWN),
                 (record.first.within, FIRST_WITHIN),
                 (record.last.within, LAST_WITHIN),
             ];
@@ -159,16 +207,19 @@ impl Lines {
     #[must_use]
     pub fn from_columns(text: &[u8], rest: &[u8]) -> Option<Self> {
         let mut lines = Self::default();
-        for Line { kind, text, first, last, count, redrawn } in read(text, rest)? {
+        for Line { kind, text, first, last, count, drawn, redrawn } in read(text, rest)? {
             let index = lines.push(kind, text.as_bytes(), first);
             let pushed = &mut lines.records[index];
-            (pushed.last, pushed.count, pushed.redrawn) = (last, count, redrawn);
+            (pushed.last, pushed.count, pushed.drawn) = (last, count, drawn);
+            if redrawn {
+                lines.sorts.redrawn.insert(checksum_of_letters(text.as_bytes()));
+            }
         }
         Some(lines)
     }
 
     const fn name(&self, index: usize) -> u32 {
-        self.before.wrapping_add(index as u32 + 1)
+        self.before.wrapping_add(index as u32 + 1) & !BLANK
     }
 
     fn find(&self, kind: Kind, text: &[u8]) -> Option<usize> {
@@ -184,23 +235,36 @@ impl Lines {
         self.text.extend_from_slice(text);
         self.text.push(b'\n');
         let (end, turn) = (begin + text.len(), self.turn);
-        let (outgrown, redrawn) = (false, false);
-        self.records.push(Record { kind, begin, end, first, last: first, count: 1, turn, outgrown, redrawn });
+        let (outgrown, drawn) = (false, false);
+        self.records.push(Record { kind, begin, end, first, last: first, count: 1, turn, outgrown, drawn });
         let index = self.records.len() - 1;
         self.known.insert((kind, crc32fast::hash(text)), index);
         index
     }
 
-    /// One line has come into the place of another.
-    fn succeed(&mut self, old: usize, new: usize) {
+    /// A line has come into the place of another, if that one is known, else of one of long ago or that was gone already.
+    fn succeed(&mut self, old: Option<usize>, new: usize) {
         let text = |index: usize| &self.text[self.records[index].begin..self.records[index].end];
-        if text(new).starts_with(text(old)) && self.records[old].count == 1 {
-            // Whoever wants the old line finds it in the new one.
-            self.records[old].outgrown = true;
-        } else if is_alike(text(old), text(new)) {
-            self.records[old].redrawn = true;
-            self.records[new].redrawn = true;
+        if let Some(old) = old {
+            if text(new).starts_with(text(old)) && self.records[old].count == 1 {
+                // Whoever wants the old line finds it in the new one.
+                self.records[old].outgrown = true;
+                return;
+            }
+            self.went(old);
         }
+        self.records[new].drawn = true;
+        self.sorts.came(self.letters_of(&self.records[new]));
+    }
+
+    /// A line was taken off its place.
+    fn went(&mut self, index: usize) {
+        self.records[index].drawn = true;
+        self.sorts.went(self.letters_of(&self.records[index]));
+    }
+
+    fn letters_of(&self, record: &Record) -> u32 {
+        checksum_of_letters(&self.text[record.begin..record.end])
     }
 }
 
@@ -210,8 +274,8 @@ pub fn letters(text: &[u8]) -> impl Iterator<Item = char> {
     chars.filter(|ch| ch.is_alphabetic())
 }
 
-fn is_alike(one: &[u8], other: &[u8]) -> bool {
-    letters(one).eq(letters(other))
+fn checksum_of_letters(text: &[u8]) -> u32 {
+    crc32fast::hash(letters(text).collect::<String>().as_bytes())
 }
 
 /// The lines that two columns hold, in their order; none if they are no columns.
@@ -232,8 +296,8 @@ pub fn read<'a>(text: &'a [u8], rest: &[u8]) -> Option<Vec<Line<'a>>> {
         }
         (first.within, last.within) = (flags & FIRST_WITHIN != 0, flags & LAST_WITHIN != 0);
         before = first;
-        let redrawn = flags & REDRAWN != 0;
-        lines.push(Line { kind, text, first, last, count, redrawn });
+        let (drawn, redrawn) = (flags & DRAWN != 0, flags & REDRAWN != 0);
+        lines.push(Line { kind, text, first, last, count, drawn, redrawn });
     }
     rest.0.is_empty().then_some(lines)
 }
@@ -351,6 +415,33 @@ mod tests {
         let (text, rest) = lines.columns();
         let redrawn: Vec<bool> = read(&text, &rest).unwrap().iter().map(|line| line.redrawn).collect();
         assert_eq!(redrawn, [true, true, false, false], "printed elsewhere is not drawn over");
+    }
+
+    /// Lines of screens that are drawn over each other, each in its turn, and which of them are told so.
+    fn drawn(screens: &[&[&str]]) -> Vec<(String, bool)> {
+        let mut lines = Lines::default();
+        let mut names = [0; 9];
+        for (turn, screen) in screens.iter().enumerate() {
+            lines.turn();
+            for (name, text) in names.iter_mut().zip(screen.iter()) {
+                *name = lines.add(Kind::Shown, text.as_bytes(), at(turn as u64), *name);
+            }
+        }
+        let (text, rest) = lines.columns();
+        let told = read(&text, &rest).unwrap();
+        told.iter().map(|line| (line.text.to_owned(), line.redrawn)).collect()
+    }
+
+    #[test]
+    fn lines_that_are_drawn_over_each_other_in_other_rows_are_told_so() {
+        let moved = drawn(&[&["busy 1", "idle"], &["idle", "busy 2"], &["busy 3", "idle"], &["x", "y"]]);
+        assert!(moved[..4].iter().filter(|(text, _)| text.starts_with("busy")).all(|(_, redrawn)| *redrawn));
+        assert_eq!(moved[4..], [("x".to_owned(), false), ("y".to_owned(), false)], "{moved:?}");
+        let blinks = drawn(&[&["busy 1"], &[""], &[""], &["busy 2"], &[""], &["other"], &["busy 3"]]);
+        let redrawn: Vec<bool> = blinks.iter().map(|(_, redrawn)| *redrawn).collect();
+        assert_eq!(redrawn, [true, true, false, true], "{blinks:?}");
+        let below = drawn(&[&["$ log", "try 1", "try 2", "try 3"], &["", "", "", ""], &["$ ls", "a b"]]);
+        assert!(below.iter().all(|(_, redrawn)| !redrawn), "printed below each other and cleared: {below:?}");
     }
 
     #[test]

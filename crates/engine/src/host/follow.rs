@@ -93,7 +93,7 @@ impl Follow {
     pub(super) fn new(dir: &SessionDir, recording: Option<File>) -> io::Result<Self> {
         let sync = recording.map_or_else(|| dir.growing_recording(), Ok)?;
         let recording = RecordingFile::from(sync.try_clone()?);
-        let Point { offset, replayed, taken } = Point::latest(dir, &recording, |_| true);
+        let Point { offset, replayed, taken, weight } = Point::latest(dir, &recording, |_| true);
         let reader = Reader::new(recording, offset);
         let mut passage = Passage::default();
         // Only what is not whole is held back; all that is, was shown before.
@@ -104,7 +104,7 @@ impl Follow {
         let mind = Mind { answered: 0, recorded: replayed.position, replayed, taken, passage, ran, prompt };
         let launched = dir.read().evidence().beginning.launched;
         let shed_at = launched.and_then(|told| told.body.terms.shed_at());
-        let keyframer = Keyframer::new(offset);
+        let keyframer = Keyframer::behind(offset, weight, shed_at.is_some());
         let due = Due::growing(offset);
         Ok(Self {
             reader,

@@ -20,12 +20,14 @@ use super::{Found, Reader, next_mark, shed};
 use crate::store::SessionDir;
 use crate::truth::Session;
 
-/// How much of the recording stands between two keyframes.
+/// How much of the recording stands between two keyframes, unless they are heavy.
 pub(crate) const EVERY: u64 = 1 << 20;
+/// Behind one that is, so many times its weight.
+const LIGHT: u64 = 4;
 /// How much must stand behind the last one for another to be worth it at the end.
 pub(crate) const AT_THE_END: u64 = 64 * 1024;
-/// With more than this to replay, a keyframe is missing.
-const FAR: u64 = 4 * EVERY;
+/// With so many times as much to replay, a keyframe is missing.
+const FAR: u64 = 4;
 
 /// From where a recording is to be replayed.
 #[derive(Debug)]
@@ -34,12 +36,14 @@ pub(crate) struct Point {
     pub(crate) replayed: Replayed,
     /// The last number that was taken of each client.
     pub(crate) taken: Vec<(u64, u64)>,
+    /// How many bytes its keyframe takes.
+    pub(crate) weight: u64,
 }
 
 impl Point {
     /// The beginning of the recording.
     pub(crate) fn start() -> Self {
-        Self { offset: 0, replayed: Replayed::new(), taken: Vec::new() }
+        Self { offset: 0, replayed: Replayed::new(), taken: Vec::new(), weight: 0 }
     }
 
     /// The last keyframe that is wanted and holds what it should, else the beginning.
@@ -52,10 +56,13 @@ impl Point {
             return Self::start();
         };
         let mut found = scan(&file);
-        found.retain(|(_, head)| wanted(head));
+        found.retain(|(_, head, _)| wanted(head));
         // As a rule they stand in this order already.
-        found.sort_by_key(|(_, head)| std::cmp::Reverse(head.offset));
-        found.into_iter().find_map(|(at, head)| open(&file, at, &head, recording)).unwrap_or_else(Self::start)
+        found.sort_by_key(|(_, head, _)| std::cmp::Reverse(head.offset));
+        found
+            .into_iter()
+            .find_map(|(at, head, _)| open(&file, at, &head, recording))
+            .unwrap_or_else(Self::start)
     }
 }
 
@@ -67,21 +74,21 @@ pub(crate) fn within(
 ) -> impl Iterator<Item = Point> {
     let file = dir.keyframes().ok();
     let mut found = file.as_ref().map(scan).unwrap_or_default();
-    found.retain(|(_, head)| part.contains(&head.offset));
-    found.sort_by_key(|(_, head)| head.offset);
-    found.into_iter().filter_map(move |(at, head)| open(file.as_ref()?, at, &head, recording))
+    found.retain(|(_, head, _)| part.contains(&head.offset));
+    found.sort_by_key(|(_, head, _)| head.offset);
+    found.into_iter().filter_map(move |(at, head, _)| open(file.as_ref()?, at, &head, recording))
 }
 
 /// Forgets those that stand behind frames before this offset of the recording.
 pub(crate) fn forget_before(dir: &SessionDir, offset: u64) -> std::io::Result<()> {
     let file = dir.keyframes()?;
     let (gone, kept): (Vec<_>, Vec<_>) =
-        scan(&file).into_iter().partition(|(_, head)| head.behind_at < offset);
+        scan(&file).into_iter().partition(|(_, head, _)| head.behind_at < offset);
     if gone.is_empty() {
         return Ok(());
     }
     let end = file.metadata()?.len();
-    let from = kept.into_iter().map(|(at, _)| at).min().unwrap_or(end);
+    let from = kept.into_iter().map(|(at, ..)| at).min().unwrap_or(end);
     dir.replace_keyframes(&mut Part { file, at: from }.take(end - from))
 }
 
@@ -112,28 +119,37 @@ pub(crate) fn are_whole(dir: &SessionDir) -> std::io::Result<bool> {
     let recording = dir.recording()?;
     let length = recording.length()?;
     let mut last = shed::begins(&recording);
+    let mut far = FAR * EVERY;
     let Ok(file) = dir.keyframes() else {
-        return Ok(length.saturating_sub(last) <= FAR);
+        return Ok(length.saturating_sub(last) <= far);
     };
     if !is_sound(&file) {
         return Ok(false);
     }
-    if length.saturating_sub(last) <= FAR {
+    if length.saturating_sub(last) <= far {
         return Ok(true);
     }
     let mut found = scan(&file);
-    found.sort_by_key(|(_, head)| head.offset);
+    found.sort_by_key(|(_, head, _)| head.offset);
     // Those of another recording do not stand in this one; one tells for all.
-    if found.last().is_some_and(|(_, head)| !stands(head, &recording)) {
+    if found.last().is_some_and(|(_, head, _)| !stands(head, &recording)) {
         return Ok(false);
     }
-    for offset in found.into_iter().map(|(_, head)| head.offset).chain([length]) {
-        if offset > last + FAR {
+    let found = found.into_iter().map(|(_, head, weight)| (head.offset, weight));
+    for (offset, weight) in found.chain([(length, 0)]) {
+        if offset > last + far {
             return Ok(false);
         }
-        last = offset;
+        (last, far) = (offset, FAR * apart(EVERY, weight));
     }
     Ok(true)
+}
+
+/// How far behind a keyframe of this weight the next one stands. One that is seldom needed must not cost many times what is
+/// replayed without it.
+const fn apart(least: u64, weight: u64) -> u64 {
+    let most = LIGHT.saturating_mul(weight);
+    if most > least { most } else { least }
 }
 
 /// Makes the keyframes of a finished recording anew.
@@ -146,8 +162,10 @@ pub(super) fn make(dir: &SessionDir, session: &Session, every: u64, at_the_end: 
     dir.remove_keyframes()?;
     let recording = dir.recording()?;
     let mut replayed = Replayed::begun(&recording, session);
+    let sheds = shed::said(&recording).is_some();
     let mut reader = Reader::new(recording, 0);
-    let (mut keyframer, mut due, mut damage) = (Keyframer::new(0), Due::of(session, 0), None::<Damage>);
+    let mut keyframer = Keyframer::behind(0, 0, sheds);
+    let (mut due, mut damage) = (Due::of(session, 0), None::<Damage>);
     while let Some(found) = reader.peek()? {
         match found {
             Found::Entry(entry) => {
@@ -175,16 +193,17 @@ pub(super) fn make(dir: &SessionDir, session: &Session, every: u64, at_the_end: 
     Ok(())
 }
 
-/// Where keyframes begin in the file, and where in the recording they stand; in the order of the file.
-fn scan(file: &File) -> Vec<(u64, Head)> {
+/// Where keyframes begin in the file, where in the recording they stand, and how long they are; in the order of the file.
+fn scan(file: &File) -> Vec<(u64, Head, u64)> {
     let mut found = Vec::new();
     let mut at = 0;
     let mut header = [0; HEADER];
     while file.read_exact_at(&mut header, at).is_ok() {
         match keyframe::head(&header) {
             Some((head, length)) => {
-                found.push((at, head));
-                at += (HEADER + length) as u64;
+                let weight = (HEADER + length) as u64;
+                found.push((at, head, weight));
+                at += weight;
             }
             None => match next_mark(file, MARK, at + 1) {
                 Some(next) => at = next,
@@ -229,11 +248,12 @@ fn open(file: &File, at: u64, head: &Head, recording: &RecordingFile) -> Option<
         return None;
     }
     let Body { has_terminal, taken, gaps, veil, screen } = load(file, at)?;
+    let weight = (HEADER + screen.len()) as u64;
     let kept = Replayed::of(Screen::thaw(&screen)?, Veil::thaw(&veil)?);
     let gaps = gaps.into_iter().map(Gap::of_stored).collect();
     let Head { offset, position, time, entries, .. } = *head;
     let replayed = Replayed { position, time, entries, gaps, has_terminal, ..kept };
-    Some(Point { offset, replayed, taken })
+    Some(Point { offset, replayed, taken, weight })
 }
 
 /// Adds keyframes as a recording is followed.
@@ -243,12 +263,16 @@ pub(crate) struct Keyframer {
     file: Option<File>,
     /// The offset of the recording at which the last one stands.
     last: u64,
+    /// How many bytes that takes.
+    weight: u64,
+    /// What is let go of is let go at a keyframe, and those before it with it: so they stand close, whatever they weigh.
+    sheds: bool,
 }
 
 impl Keyframer {
-    /// Goes on behind the keyframe at this offset of the recording.
-    pub(crate) const fn new(last: u64) -> Self {
-        Self { file: None, last }
+    /// Goes on behind the keyframe of this weight at this offset of the recording, which may be let go of or not.
+    pub(crate) const fn behind(last: u64, weight: u64, sheds: bool) -> Self {
+        Self { file: None, last, weight, sheds }
     }
 
     /// Others have put another file in the place of the one that was added to.
@@ -256,8 +280,9 @@ impl Keyframer {
         self.file = None;
     }
 
-    /// Whether the recording has grown by so much since the last.
-    pub(crate) const fn is_due(&self, apart: u64, reader: &Reader) -> bool {
+    /// Whether the recording has grown by so much since the last, or by more if that was heavy.
+    pub(crate) const fn is_due(&self, least: u64, reader: &Reader) -> bool {
+        let apart = if self.sheds { least } else { apart(least, self.weight) };
         reader.offset() >= self.last.saturating_add(apart) && !reader.is_led()
     }
 
@@ -286,7 +311,51 @@ impl Keyframer {
             self.file = dir.append_keyframes().ok();
         }
         if let (Some(file), Some(bytes)) = (&self.file, keyframe::encode(&head, &body)) {
+            self.weight = bytes.len() as u64;
             let _ = disk::append(file, &bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abide_core::evidence::How;
+    use abide_sys::disk::PrivateDir;
+    use abide_sys::probe::Probe;
+    use abide_testkit::scene::{Scene, before_reboot};
+    use abide_testkit::{ScratchHome, Tape};
+
+    use super::*;
+    use crate::Sessions;
+
+    #[test]
+    fn keyframes_of_heavy_screens_cost_no_more_than_a_quarter_of_the_recording_and_one_more() {
+        // No process is started for it: another test here counts those.
+        let us = Probe::new().identify(std::process::id()).expect("we live");
+        let (home, gone) = (ScratchHome::new(), before_reboot(&us));
+        let scene = Scene::new(&home.path(), "heavy000").served(&gone, &gone, &gone);
+        let scene = scene.ended(How::Exited { code: 0 });
+        let row = |row: usize| format!("\x1b[{row};1H\x1b]8;;https://host/{row}\x07link {row}\x1b]8;;\x07");
+        let screen: String = (1..=50).map(row).collect();
+        let tape = (0..200).fold(Tape::new(80, 50), |tape, _| tape.output(&screen));
+        tape.put(scene.dir());
+        let dir = SessionDir::from_trusted(PrivateDir::open(scene.dir()).expect("it is ours"));
+        let session =
+            Sessions::open(&home.path()).expect("it is ours").find("heavy000").expect("it is there");
+        let length = dir.recording().and_then(|recording| recording.length()).expect("it is there");
+        let heads = |every: u64| {
+            make(&dir, &session, every, 1).expect("there is room");
+            scan(&dir.keyframes().expect("there are some"))
+        };
+        let found = heads(1000);
+        let all: u64 = found.iter().map(|(_, _, weight)| weight).sum();
+        let most = found.iter().map(|(_, _, weight)| *weight).max().expect("there are some");
+        assert!(found.len() > 2 && all <= length / LIGHT + most, "{} take {all} of {length}", found.len());
+        assert!(are_whole(&dir).expect("it can be read"));
+        assert_eq!(
+            heads(length / 2).len(),
+            2,
+            "where they are light beside it, they are as far apart as is asked"
+        );
     }
 }

@@ -1,9 +1,12 @@
 //! Hits: the lines of one session that a query means, each distinct one once, the latest first. Lines that were drawn
-//! over each other and differ in numbers and signs alone are one hit, unless every line is wanted.
+//! over each other and differ in numbers and signs alone are one hit, unless every line is wanted. There may be millions, so
+//! each takes little more than its text.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
 use std::io;
-use std::ops::Range;
+use std::sync::Arc;
 
 use abide_core::id::SessionId;
 use abide_core::instant::{Instant, Time};
@@ -29,11 +32,9 @@ pub struct Wanted {
 /// A line that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    pub session: SessionId,
+    pub session: Arc<SessionId>,
     pub kind: Kind,
-    pub text: String,
-    /// What of the text was searched for, as places in it.
-    pub places: Vec<Range<usize>>,
+    pub text: Box<str>,
     /// When it was first and last there.
     pub first: Instant,
     pub last: Instant,
@@ -42,23 +43,23 @@ pub struct Hit {
     /// How many distinct lines it stands for.
     pub lines: u64,
     /// Which of its session's lines it was last, for those that came at one instant.
-    order: (usize, usize),
+    order: (u32, u32),
 }
 
 impl Hit {
     /// Orders hits: the latest first.
-    pub(super) fn age(&self) -> impl Ord + use<> {
-        (std::cmp::Reverse((self.last.wall, self.last.position, self.order)), self.session.clone())
+    pub(super) fn by_age(&self, other: &Self) -> Ordering {
+        let age = |hit: &Self| (hit.last.wall, hit.last.position, hit.order);
+        age(other).cmp(&age(self)).then_with(|| self.session.cmp(&other.session))
     }
 
-    fn join(&mut self, line: &Line<'_>, order: (usize, usize), query: &Query) {
+    fn join(&mut self, line: &Line<'_>, order: (u32, u32)) {
         self.order = self.order.max(order);
         self.count += line.count;
         if line.first.position < self.first.position {
             self.first = line.first;
-            if line.text != self.text {
-                self.text = line.text.to_owned();
-                self.places = query.places(line.text);
+            if *line.text != *self.text {
+                self.text = line.text.into();
             }
         }
         if line.last.position > self.last.position {
@@ -70,15 +71,11 @@ impl Hit {
 /// The lines that are one hit.
 struct Group {
     hit: Hit,
-    /// Their checksums.
-    forms: HashSet<u32>,
-}
-
-/// Which lines are one hit.
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum Same {
-    Text(String),
-    Letters(String),
+    /// What they have in common, as a checksum: their text, or its letters alone.
+    same: u64,
+    letters: bool,
+    /// The checksum of the first text.
+    form: u32,
 }
 
 /// Wall times as they stand with the lines of one session, in ms.
@@ -102,10 +99,14 @@ impl Between {
 }
 
 struct Hits<'a> {
-    session: &'a SessionId,
+    session: Arc<SessionId>,
     wanted: &'a Wanted,
     between: Between,
-    found: HashMap<Same, Group>,
+    found: Vec<Group>,
+    /// Where they are, by what their lines have in common.
+    places: HashMap<u64, u32>,
+    /// The checksums of their texts, of those that have more than one.
+    forms: HashMap<u64, HashSet<u32>>,
     more: bool,
 }
 
@@ -119,17 +120,20 @@ pub(super) fn of(
     wanted: &Wanted,
     between: Between,
 ) -> io::Result<(Vec<Hit>, bool)> {
-    let mut hits = Hits { session, wanted, between, found: HashMap::new(), more: false };
+    let session = Arc::new(session.clone());
+    let (found, places, forms) = (Vec::new(), HashMap::new(), HashMap::new());
+    let mut hits = Hits { session, wanted, between, found, places, forms, more: false };
     let Point { text, rest, .. } = &index.point;
-    hits.search(usize::MAX, text, || Ok(lines::read(text, rest).ok_or(io::ErrorKind::InvalidData)?))?;
+    hits.search(u32::MAX, text, || Ok(lines::read(text, rest).ok_or(io::ErrorKind::InvalidData)?))?;
     for (number, block) in index.blocks.iter().enumerate().rev() {
         if hits.may_be_in(block, index)? {
             let unpacked = block.unpack(index.file())?;
-            hits.search(number, &unpacked.text, || unpacked.lines())?;
+            hits.search(number as u32, &unpacked.text, || unpacked.lines())?;
         }
     }
-    let hit = |Group { hit, forms }: Group| Hit { lines: forms.len() as u64, ..hit };
-    Ok((hits.found.into_values().map(hit).collect(), hits.more))
+    let Hits { found, forms, more, .. } = hits;
+    let lines = |group: &Group| forms.get(&group.same).map_or(1, HashSet::len) as u64;
+    Ok((found.into_iter().map(|group| Hit { lines: lines(&group), ..group.hit }).collect(), more))
 }
 
 impl Hits<'_> {
@@ -147,17 +151,14 @@ impl Hits<'_> {
         }
         // What is new there is beyond the limit; only what was found already may have been there before.
         let tells = self.found.len() < *limit
-            || self.found.keys().any(|same| match same {
-                Same::Text(text) => sieve.may_hold(text.as_bytes()),
-                Same::Letters(_) => true,
-            });
+            || self.found.iter().any(|group| group.letters || sieve.may_hold(group.hit.text.as_bytes()));
         self.more |= !tells;
         Ok(tells)
     }
 
     fn search<'t>(
         &mut self,
-        block: usize,
+        block: u32,
         text: &[u8],
         lines: impl FnOnce() -> io::Result<Vec<Line<'t>>>,
     ) -> io::Result<()> {
@@ -168,13 +169,14 @@ impl Hits<'_> {
         }
         // Whatever else comes of older lines is beyond the limit.
         let full = self.found.len() >= self.wanted.limit;
-        let forms = self.found.values().flat_map(|group| group.forms.iter().copied());
+        let others = self.forms.values().flatten().copied();
+        let forms = self.found.iter().map(|group| group.form).chain(others);
         let known: Option<HashSet<u32>> = full.then(|| forms.collect());
         let mut begin = 0;
         let mut places = places.into_iter().peekable();
         for (number, line) in lines()?.iter().enumerate() {
             if places.next_if_eq(&begin).is_some() {
-                self.take(line, (block, number), known.as_ref());
+                self.take(line, (block, number as u32), known.as_ref());
             }
             begin += line.text.len() + 1;
         }
@@ -183,8 +185,8 @@ impl Hits<'_> {
     }
 
     /// Takes a line that was found; if these are given, only one that they are the checksums of, or that may be alike.
-    fn take(&mut self, line: &Line<'_>, order: (usize, usize), known: Option<&HashSet<u32>>) {
-        let Wanted { query, kind, every, .. } = self.wanted;
+    fn take(&mut self, line: &Line<'_>, order: (u32, u32), known: Option<&HashSet<u32>>) {
+        let Wanted { kind, every, .. } = self.wanted;
         let Some(line) = &self.between.part(line).filter(|line| line.kind == *kind) else { return };
         let form = crc32fast::hash(line.text.as_bytes());
         let is_new = known.is_some_and(|known| !line.redrawn && !known.contains(&form));
@@ -192,27 +194,27 @@ impl Hits<'_> {
         if is_new {
             return;
         }
-        let same = match line.redrawn && !every {
-            true => Same::Letters(lines::letters(line.text.as_bytes()).collect()),
-            false => Same::Text(line.text.to_owned()),
+        let letters = line.redrawn && !every;
+        let same = match letters {
+            true => self
+                .places
+                .hasher()
+                .hash_one((true, lines::letters(line.text.as_bytes()).collect::<String>())),
+            false => self.places.hasher().hash_one((false, line.text)),
         };
-        if let Some(group) = self.found.get_mut(&same) {
-            group.forms.insert(form);
-            group.hit.join(line, order, query);
+        if let Some(place) = self.places.get(&same) {
+            let group = &mut self.found[*place as usize];
+            if group.form != form {
+                self.forms.entry(same).or_insert_with(|| HashSet::from([group.form])).insert(form);
+            }
+            group.hit.join(line, order);
             return;
         }
-        let hit = Hit {
-            session: self.session.clone(),
-            kind: line.kind,
-            text: line.text.to_owned(),
-            places: query.places(line.text),
-            first: line.first,
-            last: line.last,
-            count: line.count,
-            lines: 1,
-            order,
-        };
-        self.found.insert(same, Group { hit, forms: HashSet::from([form]) });
+        let &Line { kind, text, first, last, count, .. } = line;
+        let session = Arc::clone(&self.session);
+        let hit = Hit { session, kind, text: text.into(), first, last, count, lines: 1, order };
+        self.places.insert(same, self.found.len() as u32);
+        self.found.push(Group { hit, same, letters, form });
     }
 
     /// Forgets what is beyond the limit.
@@ -222,9 +224,9 @@ impl Hits<'_> {
             return;
         }
         self.more = true;
-        let mut groups: Vec<(Same, Group)> = self.found.drain().collect();
-        groups.sort_by_cached_key(|(_, group)| group.hit.age());
-        groups.truncate(limit);
-        self.found.extend(groups);
+        self.found.sort_unstable_by(|one, other| one.hit.by_age(&other.hit));
+        self.found.truncate(limit);
+        self.places = self.found.iter().zip(0..).map(|(group, place)| (group.same, place)).collect();
+        self.forms.retain(|same, _| self.places.contains_key(same));
     }
 }

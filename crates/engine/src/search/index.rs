@@ -15,7 +15,7 @@ use crate::recording::file::RecordingFile;
 use crate::store::SessionDir;
 
 /// The first bytes of a point's file; the last of them is the version of all that an index holds.
-const MARK: [u8; 8] = *b"abidix\0\x06";
+const MARK: [u8; 8] = *b"abidix\0\x07";
 /// How much room is always left to others.
 const SPARE: u64 = 64 << 20;
 /// A longer point is none.

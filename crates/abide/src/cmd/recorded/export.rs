@@ -166,7 +166,7 @@ impl Verb for Args {
             if !file.written(taken)? {
                 return Ok(0);
             }
-            progress.show(replay.progress());
+            progress.show(replay.percent());
         }
         // Of what is followed, all up to there is kept; of all else a part is nothing.
         let code = replay.signalled().map_or(0, ended_by);
@@ -401,9 +401,8 @@ impl Progress {
         Self { shown: None, wanted: (wanted || !io::stdout().is_terminal()) && io::stderr().is_terminal() }
     }
 
-    fn show(&mut self, progress: Option<(u64, u64)>) {
-        let Some((done, all)) = progress.filter(|(_, all)| self.wanted && *all > 0) else { return };
-        let percent = done * 100 / all;
+    fn show(&mut self, percent: Option<u64>) {
+        let Some(percent) = percent.filter(|_| self.wanted) else { return };
         if self.shown != Some(percent) {
             self.shown = Some(percent);
             let _ = write!(io::stderr(), "\r{percent:3} %");

@@ -116,3 +116,26 @@ fn a_line_that_went_and_came_back_in_its_row_came_as_often() {
     recorded(&stage, "comeback", &(0..4).fold(Tape::new(80, 24), shown));
     assert_eq!(hits(&stage, &["comeback"])[0]["count"], 4);
 }
+
+#[test]
+fn repaints_are_one_hit_though_the_rows_of_a_list_move_come_and_go() {
+    let stage = Stage::new();
+    let mut tape = Tape::new(80, 24).output("try 1 failed\r\ntry 2 failed\r\n$ top");
+    for frame in 0..40_usize {
+        let mut rows = [format!("worker busy {frame}"), "idle task zed".to_owned(), String::new()];
+        rows.rotate_left(frame % 3);
+        if frame % 5 == 0 {
+            rows[frame % 3] = "free".to_owned();
+        }
+        tape =
+            tape.at(1_000_000 + frame as u64 * 60_000).output(format!("\x1b[H\x1b[2J{}", rows.join("\r\n")));
+    }
+    recorded(&stage, "moving00", &tape);
+    let hits = |query: &[&str]| hits(&stage, &[query, &["-n", "0"]].concat());
+    let busy = hits(&["busy"]);
+    let [one] = busy.as_slice() else { panic!("{} hits", busy.len()) };
+    assert!(one["lines"].as_u64() > Some(20) && is_shown(&stage, one), "{one}");
+    assert!(self::hits(&stage, &["-n", "0", "--all", "busy"]).len() > 20);
+    assert_eq!(hits(&["zed"]).len(), 1);
+    assert_eq!(hits(&["failed"]).len(), 2, "printed below each other, though drawn over since");
+}

@@ -106,17 +106,19 @@ impl Drawn {
     }
 
     fn look_at(&mut self, line: &Sighted, found: &mut Vec<(u64, Range<usize>)>) {
-        let drawn = String::from_utf8_lossy(&line.text);
-        let origins: Vec<(char, Option<Origin>)> = drawn.chars().map(|ch| (ch, self.origin(ch))).collect();
-        let text: String =
-            origins.iter().map(|(ch, origin)| origin.map_or(*ch, |origin| origin.ch)).collect();
+        let drawn = std::str::from_utf8(&line.text).unwrap_or_default();
+        let mut text = String::with_capacity(drawn.len());
+        text.extend(drawn.chars().map(|ch| self.origin(ch).map_or(ch, |origin| origin.ch)));
         let secrets = super::secrets(&text);
+        if secrets.is_empty() {
+            return;
+        }
         let mut hidden = super::within(&secrets);
-        for ((at, _), (ch, origin)) in text.char_indices().zip(&origins) {
-            if let (true, Some(Origin { piece, at, told: false, .. })) = (hidden(at), origin) {
-                found.push((*piece, *at..*at + 1));
-                self.narrow.tell(*ch);
-                self.wide.tell(*ch);
+        for ((at, _), ch) in text.char_indices().zip(drawn.chars()) {
+            if let (true, Some(Origin { piece, at, told: false, .. })) = (hidden(at), self.origin(ch)) {
+                found.push((piece, at..at + 1));
+                self.narrow.tell(ch);
+                self.wide.tell(ch);
             }
         }
     }

@@ -77,7 +77,36 @@ struct Line {
 #[derive(Debug, Default)]
 struct Cell {
     ch: Option<char>,
-    written: Vec<(u64, usize)>,
+    written: Written,
+}
+
+/// Most are written once, and there may be many.
+#[derive(Debug, Default)]
+struct Written {
+    first: Option<(u64, usize)>,
+    more: Vec<(u64, usize)>,
+}
+
+impl Written {
+    fn push(&mut self, place: (u64, usize)) {
+        match self.first {
+            None => self.first = Some(place),
+            Some(_) => self.more.push(place),
+        }
+    }
+
+    fn take(&mut self) -> impl Iterator<Item = (u64, usize)> + use<> {
+        let Self { first, more } = std::mem::take(self);
+        first.into_iter().chain(more)
+    }
+
+    /// Forgets those in pieces before this one.
+    fn forget_before(&mut self, piece: u64) {
+        self.more.retain(|(number, _)| *number >= piece);
+        if self.first.is_some_and(|(number, _)| number < piece) {
+            self.first = (!self.more.is_empty()).then(|| self.more.remove(0));
+        }
+    }
 }
 
 impl<T> Default for Redactor<T> {
@@ -107,7 +136,8 @@ impl<T> Redactor<T> {
         let (above, text) = super::before_cursor(screen);
         self.shown.row = Some(usize::from(screen.live().cursor().row) + 1);
         self.shown.redact = above;
-        self.shown.cells = text.chars().map(|ch| Cell { ch: Some(ch), written: Vec::new() }).collect();
+        self.shown.cells =
+            text.chars().map(|ch| Cell { ch: Some(ch), written: Written::default() }).collect();
         self.shown.column = self.shown.cells.len();
         self.shown.first = Some(number).filter(|_| self.shown.column > 0);
         self.drawn = Some(Drawn::new(number, screen));
@@ -202,7 +232,9 @@ impl<T> Redactor<T> {
             let Some(held) = self.queue.pop_front() else { return };
             self.first += 1;
             self.bytes -= held.text.len() + PIECE;
-            give(held.with, super::starred(&held.text, &held.secrets));
+            let Held { with, text, secrets } = held;
+            let text = if secrets.is_empty() { text } else { super::starred(&text, &secrets) };
+            give(with, text);
         }
     }
 }
@@ -248,10 +280,6 @@ impl Line {
         }
         let cell = &mut self.cells[self.column];
         cell.ch = Some(c);
-        // Most are written once, and there may be many.
-        if cell.written.is_empty() {
-            cell.written.reserve_exact(1);
-        }
         cell.written.push((number, at));
         self.column += 1;
         self.first.get_or_insert(number);
@@ -317,7 +345,7 @@ impl Line {
         let mut hidden = super::within(&secrets);
         for (cell, (at, _)) in cells.iter_mut().zip(text.char_indices()) {
             if hidden(at) {
-                found.extend(cell.written.drain(..).map(|(number, start)| (number, start..start + 1)));
+                found.extend(cell.written.take().map(|(number, start)| (number, start..start + 1)));
             }
         }
     }
@@ -326,10 +354,9 @@ impl Line {
     /// that it ends with, if it does: so that what follows is known to belong to that.
     fn forget_before(&mut self, piece: u64, known: usize) {
         for cell in &mut self.cells {
-            cell.written.retain(|(number, _)| *number >= piece);
+            cell.written.forget_before(piece);
         }
-        self.first =
-            self.cells.iter().filter_map(|cell| cell.written.first()).map(|(number, _)| *number).min();
+        self.first = self.cells.iter().filter_map(|cell| cell.written.first).map(|(number, _)| number).min();
         let Some(from) = self.cells.len().checked_sub(known).filter(|from| *from > 0) else { return };
         let text = text(&self.cells);
         let open = self.redact.clone().line(&text).pop().filter(|secret| secret.end == text.len());

@@ -21,7 +21,10 @@ impl Term {
                 self.pages.grid_mut().erase_rows(0, row, blank);
             }
             2 => self.pages.grid_mut().erase_rows(0, rows, blank),
-            3 => drop(self.pages.history.take()),
+            3 => {
+                drop(self.pages.history.take());
+                self.forget_covered();
+            }
             _ => return,
         }
         self.cursor.pending = false;
@@ -75,7 +78,7 @@ impl Term {
     /// DL: only within the margins, and the cursor goes to the first column. Deleted lines are no history.
     pub(super) fn delete_lines(&mut self, count: usize) {
         if let Some(region) = self.below_cursor() {
-            self.leave(region, region.top, count.min(region.height()));
+            self.leave(region, region.top, count.min(region.height()), false);
             let blank = self.blank();
             self.pages.grid_mut().scroll_up(region, count, blank, None);
             self.jump(self.cursor.row, 0);

@@ -18,6 +18,8 @@ pub(super) struct Beginning {
     pub(super) is_let_go: bool,
     /// When whoever asked for the screen of now has waited for long enough.
     pub(super) until: Option<u64>,
+    /// Where in the file it is, with the time, position and number of what came last.
+    pub(super) at: [u64; 4],
 }
 
 impl Beginning {
@@ -87,6 +89,7 @@ impl Replay<'_> {
         }
         self.keeps_screen = kept;
         self.begun = true;
+        self.beginning.at = self.reached();
         Ok(Stepped::Begun)
     }
 

@@ -3,12 +3,37 @@
 use abide_sys::clock;
 
 use super::{Limit, Replay};
+use crate::recording::replayed::Replayed;
 use crate::truth::Session;
 
 impl Replay<'_> {
     /// Behind the end of the span, what follows it.
     pub const fn go_on(&mut self) {
         self.to = Limit::None;
+    }
+
+    /// Where it is in the file, with the time, position and number of what came last.
+    pub(super) const fn reached(&self) -> [u64; 4] {
+        let Replayed { time, position, entries, .. } = self.replayed;
+        [self.reader.offset(), time, position, entries]
+    }
+
+    /// How much of the span was read, in percent; none while it is followed.
+    #[must_use]
+    pub fn percent(&self) -> Option<u64> {
+        let (_, length) = self.progress()?;
+        let (began, reached) = (self.beginning.at, self.reached());
+        let share = |which: usize, end: u64| {
+            let done = reached[which].saturating_sub(began[which]).saturating_mul(100);
+            done / end.saturating_sub(began[which]).max(1)
+        };
+        let asked = match self.to {
+            Limit::Time { until, .. } => share(1, until),
+            Limit::Position(end) => share(2, end),
+            Limit::Entry(end) => share(3, end),
+            Limit::Start | Limit::None => 0,
+        };
+        Some(asked.max(share(0, length)).min(100))
     }
 
     /// When the span ends, in microseconds since the recording began, where that is later than its last entry: where it was
@@ -27,6 +52,48 @@ impl Replay<'_> {
             }
             Limit::None => ended,
             Limit::Start | Limit::Position(_) | Limit::Entry(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abide_core::evidence::How;
+    use abide_core::instant::{At, Span};
+    use abide_sys::probe::Probe;
+    use abide_testkit::scene::{Scene, before_reboot};
+    use abide_testkit::{ScratchHome, Tape};
+
+    use crate::Sessions;
+
+    #[test]
+    fn how_far_a_replay_is_counts_the_span_and_not_the_recording() {
+        // No process is started for it: another test here counts those.
+        let us = Probe::new().identify(std::process::id()).expect("we live");
+        let (home, gone) = (ScratchHome::new(), before_reboot(&us));
+        let scene = Scene::new(&home.path(), "spanning").served(&gone, &gone, &gone);
+        let scene = scene.ended(How::Exited { code: 0 });
+        let tape = (0..1000).fold(Tape::new(80, 24), |tape, n| tape.at(n * 10_000).output("ten bytes\n"));
+        tape.put(scene.dir());
+        let sessions = Sessions::open(&home.path()).expect("it is ours");
+        let session = sessions.find("spanning").expect("it is there");
+        for (from, to) in [
+            (None, None),
+            (None, Some(At::Since(2_000_000))),
+            (Some(At::Since(4_000_000)), Some(At::Since(5_000_000))),
+            (Some(At::Entry(800)), Some(At::Entry(900))),
+            (Some(At::Position(7000)), Some(At::Position(8000))),
+            (Some(At::Position(5000)), None),
+        ] {
+            let span = Span { from, to };
+            let mut replay = sessions.replay(&session, &span, false).expect("there is a recording");
+            let mut told = Vec::new();
+            while replay.next().expect("it can be read").is_some() {
+                told.extend(replay.percent());
+            }
+            assert!(told[0] < 5 && told.is_sorted() && told.last() > Some(&97), "{span:?}: {told:?}");
+            let half = told[told.len() / 2];
+            assert!((45..=55).contains(&half), "{span:?}: {half} half way");
         }
     }
 }
