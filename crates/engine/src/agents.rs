@@ -49,6 +49,8 @@ pub struct Agent {
     pub standing: Standing,
     /// The session that it runs in.
     pub session: Option<SessionId>,
+    /// Where that session is kept, as its variables tell; none where the session was found.
+    pub home: Option<PathBuf>,
     /// Why its own files could not be read.
     pub trouble: Option<String>,
 }
@@ -260,7 +262,7 @@ fn within(truth: &Truth, home: Option<&Home>, mut agent: Agent, session: Option<
     let Some(session) = session else {
         return agent;
     };
-    agent.session = Some(session.id.clone());
+    (agent.session, agent.home) = (Some(session.id.clone()), None);
     let mut has_scribe = false;
     if let Some(dir) = home.and_then(|home| home.session(&session.id).ok()) {
         has_scribe = dir.evidence().is_ok_and(|file| lock::ask(&file, Holder::Scribe) == Lock::Held);
