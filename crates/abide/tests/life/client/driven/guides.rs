@@ -91,6 +91,10 @@ fn the_tour_makes_its_claims_one_by_one_and_all_of_them_hold() {
     });
     assert_eq!((text.code(), json.code()), (Some(0), Some(0)), "{text:?} {json:?}");
     assert!(text.stdout.ends_with("\nevery claim held\n") && !text.stdout.contains('✗'), "{text:?}");
+    assert!(
+        text.stdout.contains("abide search ") && text.stderr.contains("Now yours: `abide run "),
+        "{text:?}"
+    );
     let told = &json.json()["data"];
     let claims = told["claims"].as_array().expect("a list");
     assert!(told["held"] == true && claims.len() == text.stdout.matches('✓').count(), "{told}");
