@@ -93,6 +93,6 @@ deny:
 ci:
     bash .ci/run
 
-# The binary that is shipped: target/release/abide
+# What is shipped, below target/dist: an archive of binary, manual, completions and licences, and its checksum
 release:
-    cargo build --release -p abide
+    bash .ci/release

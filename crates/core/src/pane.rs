@@ -10,8 +10,8 @@ const SCROLLBACK: usize = 1_000;
 const BEGIN: &[u8] = b"\x1b[22;0t\x1b[>0u\x1b[?2027s\x1b[?2027h";
 /// What no screen undoes: how the terminal itself joined emoji.
 const BACK: &[u8] = b"\x1b[?2027r";
-/// What the screen does not know, and some terminals do; then to the end, so that what is shown stays.
-const END: &[u8] = b"\x1b[?1047l\x1b[?47l\x1b[?2048l\x1b[?2026l\x1b[999;1H\r\n";
+/// What the screen does not know, and some terminals do.
+const END: &[u8] = b"\x1b[?1047l\x1b[?47l\x1b[?2048l\x1b[?2026l";
 
 /// How the terminal shows the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +145,19 @@ impl Pane {
         }
         self.showing = Showing::Nothing;
         let undone = [self.terminal.reset_modes().as_slice(), BACK, END].concat();
-        self.write(undone)
+        let mut undone = self.write(undone);
+        // What is shown stays, and what is said next stands below it.
+        let below = format!("\x1b[{};1H\r\n", self.terminal.used().max(1));
+        undone.extend(self.write(below.into_bytes()));
+        undone
+    }
+
+    /// Moves what stands on the terminal up into its own scrollback, down to the line of the cursor and no further.
+    fn lifted(&self) -> Vec<u8> {
+        // As many blanks as there are columns: whoever was in the middle of a line is in the next one then.
+        let blanks = " ".repeat(usize::from(self.own.cols));
+        let feeds = "\n".repeat(usize::from(self.own.rows).saturating_sub(1));
+        format!("{blanks}\r{feeds}").into_bytes()
     }
 
     fn fits(&self) -> bool {
@@ -168,7 +180,7 @@ impl Pane {
     /// Begins to show in this way, after undoing what was set before.
     fn enter(&mut self, showing: Showing, picture: &[u8]) -> Vec<u8> {
         let undone = match self.showing {
-            Showing::Nothing => Vec::new(),
+            Showing::Nothing => self.lifted(),
             Showing::Whole | Showing::Clipped => [self.terminal.reset_modes().as_slice(), BACK].concat(),
         };
         self.showing = showing;
@@ -225,6 +237,37 @@ mod tests {
             feed(&mut terminal, &pane.left());
             assert_given_back(terminal, SMALL);
             assert_eq!(pane.left(), b"", "it was given back");
+        }
+    }
+
+    #[test]
+    fn what_stood_on_the_terminal_goes_into_its_scrollback_and_what_is_said_next_stands_below_the_session() {
+        let long: String = (1..=9).map(|n| format!("KEEP {n}\r\n")).collect();
+        let middle = "KEEP 1\r\nKEEP 2\r\nKEEP in the middle".to_owned();
+        for (before, kept) in [(String::new(), 0), ("KEEP\r\n".to_owned(), 1), (middle, 3), (long, 9)] {
+            for (stage, session) in
+                [(SMALL, "one\r\ntwo"), (LARGE, "one\r\ntwo"), (SMALL, "main\x1b[?1049halt")]
+            {
+                let mut terminal = Screen::new(SMALL, 100);
+                feed(&mut terminal, before.as_bytes());
+                let mut screen = Screen::new(stage, 0);
+                let _ = screen.feed(session.as_bytes());
+                let mut pane = Pane::new(SMALL);
+                feed(&mut terminal, &pane.staged(stage, false));
+                for _ in 0..2 {
+                    feed(&mut terminal, &pane.painted(&screen.dump(0)));
+                    feed(&mut terminal, &pane.refreshed());
+                }
+                assert!(!terminal.visible_text().contains("KEEP"));
+                feed(&mut terminal, &pane.left());
+                feed(&mut terminal, b"said next");
+                let above = terminal.scrollback().map(|line| line.text().trim_end().to_owned());
+                let above: Vec<String> = above.collect();
+                assert_eq!(above.len(), kept, "{above:?}");
+                assert!(above.iter().all(|line| line.starts_with("KEEP")), "{above:?}");
+                let shown = if session.contains("main") { "main\nsaid next" } else { "one\ntwo\nsaid next" };
+                assert_eq!(terminal.visible_text().trim_end(), shown);
+            }
         }
     }
 

@@ -211,6 +211,12 @@ impl Screen {
         self.view().text()
     }
 
+    /// How many rows there are down to the last one that is not blank.
+    #[must_use]
+    pub(crate) fn used(&self) -> usize {
+        self.term.pages.grid().used()
+    }
+
     /// The hash of the text to be seen; see `View::hash`.
     #[must_use]
     pub fn hash(&self) -> u64 {

@@ -15,7 +15,7 @@ pub use outcome::{Codes, NOT_EXECUTABLE, NOT_FOUND};
 pub use rule::Rule;
 
 use crate::evidence::fold::{Evidence, Told};
-use crate::evidence::{Closing, How, Outcome};
+use crate::evidence::{Closing, How, Outcome, Wants};
 use crate::identity::{Doubt, FileId, Identity, Liveness};
 use crate::moment::Moment;
 use crate::status::Status;
@@ -343,6 +343,10 @@ fn deciding_facts(rule: Rule, evidence: &Evidence) -> Vec<Ground> {
     cite(ground(&beginning.image, "image_changed", |b| b.says()));
     let open = if evidence.work.turn_closed { &None } else { &evidence.work.turn };
     cite(ground(open, "turn_opened", |b| b.says()));
+    let wants = &evidence.work.attention;
+    if open.is_some() && wants.as_ref().is_some_and(|told| told.body.wants != Wants::None) {
+        cite(ground(wants, "attention", |b| b.says()));
+    }
     cite(ground(&closing.stop_asked, "stop_asked", |b| b.says()));
     cite(ground(&helpers.gone, "noted", |b| format!("host found program {} dead", b.pid)));
     cite(ground(&closing.exec_failed, "exec_failed", |b| b.says()));

@@ -17,9 +17,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use abide_agents::{Adapter, Held, Kin, Process, Sign, Standing, Story};
-use abide_core::evidence::Role;
+use abide_core::evidence::{Launched, Role};
 use abide_core::id::SessionId;
 use abide_core::identity::{Identity, Liveness, Lock};
+use abide_core::keys::shell::Shell;
 use abide_core::recording::redact;
 use abide_core::screen::Screen;
 use abide_core::verdict::{Attention, Turn, owner_of_open_turn, program_of};
@@ -49,6 +50,8 @@ pub struct Agent {
     pub standing: Standing,
     /// The session that it runs in.
     pub session: Option<SessionId>,
+    /// Where that session is kept, as its variables tell; none where the session was found.
+    pub home: Option<PathBuf>,
     /// Why its own files could not be read.
     pub trouble: Option<String>,
 }
@@ -260,7 +263,7 @@ fn within(truth: &Truth, home: Option<&Home>, mut agent: Agent, session: Option<
     let Some(session) = session else {
         return agent;
     };
-    agent.session = Some(session.id.clone());
+    (agent.session, agent.home) = (Some(session.id.clone()), None);
     let mut has_scribe = false;
     if let Some(dir) = home.and_then(|home| home.session(&session.id).ok()) {
         has_scribe = dir.evidence().is_ok_and(|file| lock::ask(&file, Holder::Scribe) == Lock::Held);
@@ -405,9 +408,16 @@ pub fn name_of(session: &Session) -> Option<&str> {
     launched.or_else(|| beginning.adopted.as_ref()?.body.agent.as_deref()).or_else(turn)
 }
 
-/// The signals that ask a program to end, politest first: the one that its agent ends in order on, and the usual one.
-pub(crate) fn asking(agent: Option<&str>) -> Vec<i32> {
-    let polite = agent.and_then(abide_agents::named).map(Adapter::polite_signal);
+/// The signals that ask a program to end, politest first: the one that its agent ends in order on, or a shell at its
+/// prompt, and the usual one.
+pub(crate) fn asking(agent: Option<&str>, launched: Option<&Launched>) -> Vec<i32> {
+    let agent = agent.and_then(abide_agents::named).map(Adapter::polite_signal);
+    // A shell that reads lines from a terminal heeds no TERM.
+    let is_shell = |launched: &Launched| {
+        let image = launched.argv.first().and_then(|path| path.rsplit('/').next());
+        launched.size.is_some() && image.is_some_and(|image| Shell::of(image, &launched.argv).is_some())
+    };
+    let polite = agent.or_else(|| launched.is_some_and(is_shell).then_some(signal::HUP));
     polite.into_iter().filter(|number| *number != signal::TERM).chain([signal::TERM]).collect()
 }
 

@@ -53,6 +53,8 @@ pub enum Input {
 
 /// The variable by which a program knows its session.
 pub(crate) const SESSION: &str = "ABIDE_SESSION";
+/// The home of that session.
+pub(crate) const HOME: &str = "ABIDE_HOME";
 /// The variable by which we know whom a session bore. Nobody has a reason to set it by hand.
 pub(crate) const BORN_IN: &str = "ABIDE_BORN_IN";
 /// More of the arguments is not recorded.
@@ -148,7 +150,7 @@ fn start_guard(
         (SESSION, OsString::from(id)),
         (BORN_IN, OsString::from(id)),
         ("ABIDE_SESSION_DIR", session_dir.into()),
-        ("ABIDE_HOME", home.path().into()),
+        (HOME, home.path().into()),
     ];
     for (key, value) in own {
         request.env.insert(key.into(), value);

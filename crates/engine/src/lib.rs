@@ -112,6 +112,13 @@ impl Sessions {
         &self.path
     }
 
+    /// Whether this path leads to this home, by whatever way.
+    #[must_use]
+    pub fn is_at(&self, path: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().ok();
+        self.path == path || real(path).is_some_and(|there| real(&self.path) == Some(there))
+    }
+
     /// This instant, for questions about the past.
     #[must_use]
     pub fn now(&self) -> Now {

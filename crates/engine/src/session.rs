@@ -9,12 +9,19 @@ use abide_core::status::Column;
 use abide_core::verdict::{Ground, Now, Rule, Seen, because, last_seen, program_of};
 
 use crate::Session;
+use crate::act::stop;
 
 impl Session {
     /// The proof of the verdict.
     #[must_use]
     pub fn because(&self) -> Vec<Ground> {
         because(self.verdict.rule, &self.evidence, &self.seen, self.asked)
+    }
+
+    /// The signals that ask its program to end, politest first, before it is killed.
+    #[must_use]
+    pub fn asking(&self) -> Vec<i32> {
+        stop::asking(self)
     }
 
     /// When it last gave a sign of life, if nobody saw its end.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::ffi::OsString;
 
 use abide_core::failure::{Code, Failure};
+use abide_engine::signals;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -96,6 +97,11 @@ impl Refused {
         let (message, hint) = match self.error.kind() {
             ErrorKind::InvalidSubcommand => self.no_such_command(),
             ErrorKind::UnknownArgument => self.unknown_argument(),
+            ErrorKind::MissingRequiredArgument if self.lacks_signal() => {
+                let hint =
+                    format!("`abide signal TERM {}` asks it to end", self.typed.last().map_or("", |id| id));
+                ("SIGNAL is missing".to_owned(), Some(hint))
+            }
             ErrorKind::MissingRequiredArgument => {
                 let missing = self.arguments(ContextKind::InvalidArg);
                 let verb = if missing.len() > 1 { "are" } else { "is" };
@@ -148,13 +154,30 @@ impl Refused {
         let verb = self.verb().unwrap_or("abide");
         if typed.starts_with('-') {
             let meant = self.suggested(ContextKind::SuggestedArg, &typed).map(|meant| self.meant(&meant));
+            let meant = self.without_dash().or(meant);
             return (format!("`{verb}` has no option `{typed}`"), meant);
         }
-        if verb == "run" && self.words.len() == self.typed.len() {
-            let message = format!("`{typed}` is no option: the program and its arguments come behind `--`");
-            return (message, self.with_dashes(&typed));
+        if ["run", "exec"].contains(&verb) && self.words.len() == self.typed.len() {
+            let what = if verb == "run" { "the program and its arguments come" } else { "the line comes" };
+            return (format!("`{typed}` is no option: {what} behind `--`"), self.with_dashes(&typed));
         }
         (format!("`{typed}` is one argument too many for `{verb}`"), None)
+    }
+
+    /// A session was named for `signal`, and no signal.
+    fn lacks_signal(&self) -> bool {
+        let given = self.typed.last().filter(|word| !word.starts_with('-'));
+        self.verb() == Some("signal")
+            && given.is_some_and(|word| word != "signal" && signals::parse(word).is_none())
+    }
+
+    /// What was typed, where a signal was given as `kill` takes it.
+    fn without_dash(&self) -> Option<String> {
+        let at =
+            self.typed.iter().position(|word| word.strip_prefix('-').and_then(signals::parse).is_some())?;
+        let mut words = self.typed.clone();
+        words[at].remove(0);
+        (self.verb() == Some("signal")).then(|| format!("abide {}", shell::line(&words)))
     }
 
     /// What was typed, with `--` before the program.

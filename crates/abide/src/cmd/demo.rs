@@ -1,8 +1,10 @@
 //! `abide demo`: a guided tour in a scratch home that checks every claim it makes.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use abide_core::failure::Failure;
 use abide_engine::{Sessions, Shown, Source, Target};
@@ -14,7 +16,7 @@ use crate::environment::Variable;
 use crate::show::page::Tone;
 
 const EXAMPLES: &str = "Examples:
-  abide demo            a tour of some seconds; exits with 1 if a claim does not hold
+  abide demo            a tour of some seconds, slow enough to be read; exits with 1 if a claim does not hold
   abide demo --json     only what was claimed and whether it held";
 
 /// Show what abide does, on real processes, in a scratch home
@@ -48,12 +50,15 @@ impl Verb for Args {
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let home = Scratch::new();
-        let mut tour = Tour { front, home: home.0.clone(), exe: own_executable()?, claims: Vec::new() };
+        let begun = Sessions::open(&home.0)?.now().at.boot;
+        let mut tour =
+            Tour { front, home: home.0.clone(), exe: own_executable()?, claims: Vec::new(), begun };
         tour.launcher_killed()?;
         tour.capped_wait()?;
         tour.host_killed()?;
         tour.guard_killed()?;
         tour.past_seen()?;
+        tour.found()?;
         tour.exact_code()?;
         tour.everything_killed()?;
         let Tour { claims, .. } = tour;
@@ -65,6 +70,9 @@ impl Verb for Args {
             };
             page.end().put(tone, verdict).end();
         })?;
+        if data.held {
+            front.output.remark(NEXT);
+        }
         Ok(u8::from(!data.held))
     }
 }
@@ -74,7 +82,16 @@ struct Tour<'a> {
     home: PathBuf,
     exe: PathBuf,
     claims: Vec<ClaimView>,
+    /// When, in ms of boot time.
+    begun: u64,
 }
+
+/// What to do after the tour.
+const NEXT: &str = "\nNow yours: `abide run --name first -- bash` (ctrl-\\ twice leaves it), `abide ls`, `abide attach first`.\n\
+    `abide --help` has the rest.";
+/// How long a reader has for each claim, as long as the tour lasts no longer than this.
+const READ_MS: u64 = 1_500;
+const LAST_MS: u64 = 15_000;
 
 /// What an agent looks like to a terminal. It ends by itself, should the tour be cut short.
 const AGENT: &str = "printf '\\033]0;fixing the parser\\007'; echo '> make the tests pass'; \
@@ -124,13 +141,15 @@ impl Tour<'_> {
     }
 
     fn guard_killed(&mut self) -> Result<(), Failure> {
-        self.tell("The process that holds its terminal is killed.", "wait --text 'step 7:' agent")?;
+        // One that is not shown yet.
+        let later = format!("step {}:", last_step(&self.says(&["snapshot", "agent"])?) + 5);
+        self.tell("The process that holds its terminal is killed.", &format!("wait --text '{later}' agent"))?;
         let sessions = self.sessions()?;
         let killed = sessions.kill(&sessions.find("agent")?, &[Target::Guard]);
-        let went_on = self.abide(&["wait", "--text", "step 7:", "--timeout", "15s", "agent"])?;
+        let went_on = self.abide(&["wait", "--text", &later, "--timeout", "15s", "agent"])?;
         let after = sessions.find("agent")?;
         let guard = after.evidence.helpers.guarded.as_ref().map_or(0, |told| told.body.guard.pid);
-        let saw = format!("{}, guard {guard} took over, step 7 was shown", after.verdict.status.name());
+        let saw = format!("{}, guard {guard} took over, `{later}` was shown", after.verdict.status.name());
         let held = killed && went_on.status.success() && after.verdict.status.is_commandable();
         self.claim("kill -9 of the guard: the program goes on, and so does its record", saw, held)
     }
@@ -139,11 +158,14 @@ impl Tour<'_> {
         self.tell("What was on the screen before all that?", "snapshot --at +400ms agent")?;
         let past = self.says(&["snapshot", "--at", "+400ms", "agent"])?;
         let now = self.says(&["snapshot", "agent"])?;
-        let last =
-            |screen: &str| screen.lines().rfind(|line| line.contains("step")).unwrap_or("-").to_owned();
-        let saw = format!("then: {}   now: {}", last(&past), last(&now));
-        let held = past.contains("step 1:") && !past.contains("step 7:") && now.contains("step 7:");
-        self.claim("every instant of a recording can be seen again", saw, held)?;
+        let (then, now) = (last_step(&past), last_step(&now));
+        let saw = format!("then it was at step {then}, now at step {now}");
+        let held = past.contains("step 1:") && then < now;
+        self.claim("every instant of a recording can be seen again", saw, held)
+    }
+
+    fn found(&mut self) -> Result<(), Failure> {
+        self.tell("In which session was that?", "search 'make the tests pass'")?;
         let found = self.says(&["search", "make the tests pass"])?;
         let saw = found.lines().next().unwrap_or("nothing").to_owned();
         self.claim("what any session ever showed is found", saw, found.contains("make the tests pass"))
@@ -199,6 +221,16 @@ impl Tour<'_> {
         })
     }
 
+    /// Gives whoever reads along the time for it.
+    fn pause(&self) -> Result<(), Failure> {
+        let lasts = self.sessions()?.now().at.boot.saturating_sub(self.begun);
+        if std::io::stdout().is_terminal() && lasts < LAST_MS {
+            let (_never, hear) = mpsc::channel::<()>();
+            let _ = hear.recv_timeout(Duration::from_millis(READ_MS));
+        }
+        Ok(())
+    }
+
     fn claim(&mut self, claim: &'static str, saw: String, held: bool) -> Result<(), Failure> {
         self.claims.push(ClaimView { claim, saw: saw.clone(), held });
         if self.front.output.is_json() {
@@ -208,7 +240,8 @@ impl Tour<'_> {
             let (tone, mark) = if held { (Tone::Good, "  ✓ ") } else { (Tone::Bad, "  ✗ ") };
             page.put(tone, mark).plain(claim).end();
             page.plain("    ").put(Tone::Faint, &saw).end();
-        })
+        })?;
+        self.pause()
     }
 
     fn sessions(&self) -> Result<Sessions, Failure> {
@@ -233,6 +266,12 @@ impl Tour<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
+}
+
+/// The latest step of the agent that a screen shows.
+fn last_step(screen: &str) -> u64 {
+    let number = |line: &str| line.strip_prefix("* step ")?.split(':').next()?.parse().ok();
+    screen.lines().rev().find_map(number).unwrap_or(0)
 }
 
 /// An exit code, if there is one.

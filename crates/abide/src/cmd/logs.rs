@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     follow: bool,
     /// Only the last lines, of which the very bytes have none
-    #[arg(long, value_name = "LINES", conflicts_with = "raw")]
+    #[arg(short = 'n', long, value_name = "LINES", conflicts_with = "raw")]
     tail: Option<usize>,
     /// Only what was shown since: a time, or a duration back from now
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]

@@ -12,6 +12,7 @@ use super::agent::agents::tell;
 use super::{Faulty, Front, Verb, has_labels, schema};
 use crate::show::list::agents::{self, AgentView, SourceView};
 use crate::show::list::{self, Row};
+use crate::show::page::Tone;
 use crate::show::session::SessionView;
 use crate::show::template::Template;
 
@@ -79,7 +80,7 @@ impl Verb for Args {
         found.retain(|session| self.wants(session));
         list::sort(&mut found);
         let view = |session| SessionView::of(&sessions, session);
-        let (agents, others) = look(elsewhere, &claims);
+        let (agents, others) = look(&sessions, elsewhere, &claims);
         let sources = [SourceView::good("sessions")].into_iter().chain(others).collect();
         let data = ListView { sessions: found.iter().map(view).collect(), agents, sources };
         let template = template.iter();
@@ -106,27 +107,28 @@ impl Args {
         })?;
         let (rows, claims): (Vec<_>, Vec<_>) = listed.into_iter().unzip();
         let mut rows: Vec<Row> = rows.into_iter().flatten().collect();
-        let (agents, sources) = look(elsewhere, &claims.into_iter().flatten().collect::<Vec<_>>());
+        let claims: Vec<Claim> = claims.into_iter().flatten().collect();
+        let (agents, sources) = look(sessions, elsewhere, &claims);
         let agents = agents.unwrap_or_default();
         list::sort_rows(&mut rows);
         let empty = rows.is_empty();
+        if empty && !self.quiet {
+            let hidden = over.into_inner() > 0 && !self.all;
+            let hidden = if hidden { "; `abide ls -a` shows those that are over" } else { "" };
+            front.output.remark(&format!("no sessions{hidden}"));
+        }
         front.output.show(&(), |page| {
             match self.quiet {
                 true => rows.iter().for_each(|row| page.own_lines(row.id())),
                 false if empty => {}
                 false => list::put(page, rows),
             }
-            if !empty && !agents.is_empty() {
-                page.plain("").end();
+            if !agents.is_empty() {
+                page.end().put(Tone::Strong, "Agents elsewhere on this machine").end();
             }
             agents::put(page, &agents);
         })?;
         tell(front, &sources);
-        if empty && !self.quiet {
-            let hidden = over.into_inner() > 0 && !self.all;
-            let hidden = if hidden { "; `abide ls -a` shows those that are over" } else { "" };
-            front.output.remark(&format!("no sessions{hidden}"));
-        }
         Ok(0)
     }
 
@@ -141,9 +143,13 @@ impl Args {
 }
 
 /// The agents that are in none of the sessions, and who was asked for them.
-fn look(elsewhere: Option<Elsewhere>, claims: &[Claim]) -> (Option<Vec<AgentView>>, Vec<SourceView>) {
+fn look(
+    sessions: &Sessions,
+    elsewhere: Option<Elsewhere>,
+    claims: &[Claim],
+) -> (Option<Vec<AgentView>>, Vec<SourceView>) {
     let Some(elsewhere) = elsewhere else { return (None, Vec::new()) };
     let (found, asked) = elsewhere.but_for(claims);
-    let (agents, sources) = agents::views(found, asked);
+    let (agents, sources) = agents::views(sessions, found, asked);
     (Some(agents), sources)
 }

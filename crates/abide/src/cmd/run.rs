@@ -1,11 +1,12 @@
 //! `abide run`: launch a program in a session of its own.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use abide_core::evidence::number::Errno;
-use abide_core::evidence::{Size, Terms};
+use abide_core::evidence::{ExecFailed, Size, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionName;
 use abide_core::screen::LONGEST_SIDE;
@@ -17,6 +18,7 @@ use super::{Front, NO_CODE, OneOf, Verb, attach, wait};
 use crate::config::form;
 use crate::config::key::Key;
 use crate::show::session::SessionView;
+use crate::show::shell;
 use crate::show::wait::{Form, WaitView};
 use crate::when;
 
@@ -128,7 +130,7 @@ impl Verb for Args {
             };
             let message = format!("session {}: cannot {what}: {reason}", session.id);
             front.output.remark(&format!("abide: {message}"));
-            if let Some(way_out) = failed.body.way_out() {
+            if let Some(way_out) = way_out(&failed.body) {
                 front.output.remark(&format!("hint: {way_out}"));
             }
         }
@@ -136,6 +138,9 @@ impl Verb for Args {
         let told = if detached {
             let code = session.verdict.codes.wait.filter(|_| never_ran);
             show(front, &sessions, &session).map(|()| code.unwrap_or(0))
+        } else if never_ran && !waits && !front.output.is_json() {
+            // All that there is to say was said.
+            Ok(session.verdict.codes.wait.unwrap_or(NO_CODE))
         } else if waits || never_ran || (on_pipes && front.output.is_json()) {
             front.output.remark(&format!("abide: session {}", session.id));
             let again = format!("abide wait {}", session.id);
@@ -155,6 +160,23 @@ impl Verb for Args {
         }
         Ok(code)
     }
+}
+
+/// What whoever asked for it can do, who may have meant something else.
+fn way_out(failed: &ExecFailed) -> Option<Cow<'static, str>> {
+    let path = failed.path.as_str();
+    let of_program = failed.directory.is_none();
+    if of_program && Errno(failed.errno).name() == Some("ENOENT") && path.trim().contains(char::is_whitespace)
+    {
+        let quoted = shell::word(path);
+        let way =
+            format!("it is taken for one word: give its words apart, `-- {path}`, or `-- sh -c {quoted}`");
+        return Some(way.into());
+    }
+    if of_program && Path::new(path).is_dir() {
+        return Some("it is a directory: name the program that is to run, or go there with --cwd".into());
+    }
+    failed.way_out().map(Cow::Borrowed)
 }
 
 /// What a writer gets that nobody reads: 128 and SIGPIPE.
@@ -280,8 +302,12 @@ fn too_few(bytes: u64) -> Failure {
 /// A duration that must be one.
 pub(crate) fn parse_duration(text: &str) -> Result<u64, Failure> {
     when::duration_ms(text).ok_or_else(|| {
-        Failure::new(Code::BadTime, format!("`{text}` is no duration"))
-            .hint("a duration is given as 250ms, 90s, 10m or 1h30m")
+        let bare = when::duration_ms(&format!("{text}s")).is_some() && !text.ends_with(char::is_alphabetic);
+        let hint = match bare {
+            true => format!("its unit is missing: `{text}s`, `{text}m`, `{text}h` or `{text}d`"),
+            false => "a duration is given as 250ms, 90s, 10m or 1h30m".to_owned(),
+        };
+        Failure::new(Code::BadTime, format!("`{text}` is no duration")).hint(hint)
     })
 }
 

@@ -2,9 +2,11 @@
 
 pub(crate) mod agents;
 
+use abide_core::evidence::Cause;
+use abide_core::evidence::fold::Told;
 use abide_core::evidence::number::{Errno, Signal};
 use abide_core::identity::Qualifier;
-use abide_core::verdict::Attention;
+use abide_core::verdict::{Attention, Turn};
 use abide_engine::Session;
 
 use super::page::{Page, Tone};
@@ -46,22 +48,24 @@ pub(crate) struct Row {
     id: String,
     name: Cell,
     standing: Cell,
-    wants: Option<&'static str>,
+    /// What its agent is at, where that is known.
+    turn: Option<Cell>,
     started: Cell,
+    ended: Option<Cell>,
     command: Cell,
 }
 
 impl Row {
     /// `traced` as `standing` wants it.
     pub(crate) fn new(session: &Session, traced: bool) -> Self {
-        let attention = session.verdict.attention;
         Self {
             rank: rank(session),
             id: session.id.to_string(),
             name: Cell::plain(session.name().unwrap_or("-")),
             standing: Cell::new(tone(session), &standing(session, traced)),
-            wants: wants_person(attention).then(|| attention.name()),
-            started: Cell::plain(&started(session).unwrap_or("-".to_owned())),
+            turn: turn(session),
+            started: Cell::plain(&began(session).unwrap_or("-".to_owned())),
+            ended: ended(session).map(|ago| Cell::plain(&ago)),
             command: Cell::faint(&command(session)),
         }
     }
@@ -78,21 +82,38 @@ pub(crate) fn sort_rows(rows: &mut [Row]) {
 
 /// Puts a table of sessions on the page.
 pub(crate) fn put(page: &mut Page, sessions: Vec<Row>) {
-    let needed = sessions.iter().any(|session| session.wants.is_some());
+    // A column that is empty in every row is none.
+    let has_turns = sessions.iter().any(|session| session.turn.is_some());
+    let has_ends = sessions.iter().any(|session| session.ended.is_some());
     let mut header = vec!["ID", "NAME", "STATUS"];
-    header.extend(needed.then_some("WANTS"));
-    header.extend(["STARTED", "COMMAND"]);
+    header.extend(has_turns.then_some("TURN"));
+    header.push("STARTED");
+    header.extend(has_ends.then_some("ENDED"));
+    header.push("COMMAND");
+    let nothing = || Cell::faint("-");
     let mut rows = vec![header.into_iter().map(|title| Cell::new(Tone::Strong, title)).collect()];
     for session in sessions {
         let mut row = vec![Cell::plain(&session.id), session.name, session.standing];
-        row.extend(needed.then(|| match session.wants {
-            Some(wants) => Cell::new(Tone::Warn, wants),
-            None => Cell::faint("-"),
-        }));
-        row.extend([session.started, session.command]);
+        row.extend(has_turns.then(|| session.turn.unwrap_or_else(nothing)));
+        row.push(session.started);
+        row.extend(has_ends.then(|| session.ended.unwrap_or_else(nothing)));
+        row.push(session.command);
         rows.push(row);
     }
     table::put(page, 0, 1, &rows);
+}
+
+/// What its agent is at: what it wants of a person, else whether it works.
+fn turn(session: &Session) -> Option<Cell> {
+    let verdict = &session.verdict;
+    if wants_person(verdict.attention) {
+        return Some(Cell::new(Tone::Warn, verdict.attention.name()));
+    }
+    match verdict.turn {
+        Turn::Working => Some(Cell::new(Tone::Good, verdict.turn.name())),
+        Turn::Settled => Some(Cell::plain(verdict.turn.name())).filter(|_| verdict.status.is_active()),
+        Turn::Unknown => None,
+    }
 }
 
 /// Where it stands, with what matters most beside the status: `exited 3`, `lost, reboot`, `running, stopped`.
@@ -122,6 +143,9 @@ pub(crate) fn standing(session: &Session, traced: bool) -> String {
     if verdict.stopping {
         text.push_str(", stopping");
     }
+    if was_stopped(session) {
+        text.push_str(", stopped");
+    }
     if verdict.stuck_since.is_some() {
         text.push_str(", stuck");
     }
@@ -138,14 +162,20 @@ pub(crate) fn standing(session: &Session, traced: bool) -> String {
     text
 }
 
-/// How good the news is.
-pub(crate) const fn tone(session: &Session) -> Tone {
+/// Whether somebody asked for the end that it came to.
+fn was_stopped(session: &Session) -> bool {
+    let cause = session.verdict.outcome.as_ref().and_then(|outcome| outcome.cause);
+    cause == Some(Cause::Asked) && session.verdict.status.is_terminal()
+}
+
+/// How good the news is. An end that was asked for is none.
+pub(crate) fn tone(session: &Session) -> Tone {
     let status = session.verdict.status;
     if status.is_commandable() {
         Tone::Good
     } else if status.is_active() && status.replays_offline() {
         Tone::Warn
-    } else if status.is_active() || status.is_destroyed() {
+    } else if status.is_active() || status.is_destroyed() || was_stopped(session) {
         Tone::Plain
     } else {
         match session.verdict.codes.wait {
@@ -158,10 +188,25 @@ pub(crate) const fn tone(session: &Session) -> Tone {
 /// How long ago it was started, if it ever was. By the boot-time clock where that is comparable.
 pub(crate) fn started(session: &Session) -> Option<String> {
     let beginning = &session.evidence.beginning;
-    let (evidence, now) = (&session.evidence, session.asked);
-    let started = beginning.started.as_ref().map(|told| now.ms_since(evidence, told));
-    let adopted = || beginning.adopted.as_ref().map(|told| now.ms_since(evidence, told));
-    started.or_else(adopted).map(time::ago)
+    let adopted = || beginning.adopted.as_ref().map(|told| ago(session, told));
+    beginning.started.as_ref().map(|told| ago(session, told)).or_else(adopted)
+}
+
+/// The same, or how long ago it was launched.
+fn began(session: &Session) -> Option<String> {
+    let launched = session.evidence.beginning.launched.as_ref();
+    started(session).or_else(|| launched.map(|told| ago(session, told)))
+}
+
+/// How long ago it ended or failed, where somebody saw that.
+fn ended(session: &Session) -> Option<String> {
+    let closing = &session.evidence.closing;
+    let failed = || closing.exec_failed.as_ref().map(|told| ago(session, told));
+    closing.ended.as_ref().map(|told| ago(session, told)).or_else(failed)
+}
+
+fn ago<T>(session: &Session, told: &Told<T>) -> String {
+    time::ago(session.asked.ms_since(&session.evidence, told))
 }
 
 /// The command as it was asked for and could be typed.

@@ -97,6 +97,16 @@ fn a_program_that_cannot_run_is_failed_with_the_reason_and_leaves_nothing() {
     }
 }
 
+#[test]
+fn a_program_that_is_not_there_is_told_of_once_to_whoever_would_have_seen_it() {
+    let world = World::new();
+    let mut run = abide_testkit::Terminal::start(&world.abide.command(&["run", "--", "cluade"]));
+    run.until("hint: nothing in PATH has that name");
+    assert_eq!(run.reap(), Ending::Exited(127));
+    let shown = run.screen().visible_text();
+    assert_eq!((shown.matches("cluade").count(), shown.matches("abide").count()), (1, 1), "{shown}");
+}
+
 // TRUTH 4
 #[test]
 fn programs_that_end_before_run_returns_are_not_missed() {

@@ -6,7 +6,7 @@ use abide_sys::drill;
 use abide_testkit::deadline::until;
 use abide_testkit::observer::Doomed;
 use abide_testkit::tools::need;
-use abide_testkit::{Ending, Observer, Running};
+use abide_testkit::{Ending, Observer, Running, Terminal};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -268,6 +268,35 @@ fn a_stop_whose_asker_was_killed_is_completed_by_the_guard() {
 }
 
 // TRUTH 56
+#[test]
+fn a_shell_at_its_prompt_is_asked_to_end_with_a_hangup_and_one_that_runs_a_script_as_ever() {
+    let world = World::new();
+    let first = |id: &str| {
+        let stop = world.abide.run(&["stop", "--grace", "1m", id]);
+        assert_eq!(stop.code(), Some(0), "{stop:?}");
+        world.told(id, "signalled")[0]["signal"].clone()
+    };
+    let shell = world.launch(&[], &["bash", "--norc"]);
+    assert_eq!(world.abide.run(&["exec", &shell, "--", "true"]).code(), Some(0));
+    assert_eq!(first(&shell), 1, "it ends of it without the minute");
+    let script = "trap 'exit 3' TERM; echo ready; while :; do read line; done";
+    let life = world.observe(world.launch(&[], &["bash", "-c", script]));
+    life.until_shown("ready");
+    assert_eq!((first(&life.id), world.wait(&life.id).0), (15.into(), Some(3)));
+}
+
+#[test]
+fn a_stop_that_takes_its_time_says_on_a_terminal_what_it_waits_for() {
+    let world = World::new();
+    let life =
+        world.observe(world.launch(&[], &["sh", "-c", "trap '' TERM; echo ready; while :; do read l; done"]));
+    life.until_shown("ready");
+    let mut stop = Terminal::start(&world.abide.command(&["stop", "--grace", "3s", &life.id]));
+    stop.until("abide: asked to end with SIGTERM; SIGKILL in 2s");
+    stop.until("killed by SIGKILL");
+    assert_eq!(stop.reap(), Ending::Exited(0));
+}
+
 #[test]
 fn a_stop_whose_asker_was_killed_still_ends_in_a_kill() {
     let world = World::new();

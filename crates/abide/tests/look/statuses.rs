@@ -63,6 +63,42 @@ fn what_needs_a_person_comes_first() {
 }
 
 #[test]
+fn a_table_says_what_an_agent_is_at_when_it_ended_and_that_an_end_was_asked_for() {
+    let stage = Stage::new();
+    let living = [idle(), idle(), idle()];
+    let [guard, host, program] = living.each_ref().map(identity);
+    let at_work = |id: &str| stage.scene(id).served(&guard, &host, &program).turn_opened(Some(program));
+    let _working = at_work("working0");
+    let _asking = at_work("asking00").wants(Wants::Approval);
+    let _plain = stage.scene("plain000").served(&guard, &host, &program);
+    let stopped = |id: &str| stage.over(id).stop_asked("pid 1");
+    let _stopped = stopped("stopped0").ended(How::Signaled { signal: 15, core: false });
+    let _in_order = stopped("inorder0").ended(How::Exited { code: 0 });
+    let _broken = stage.over("broken00").ended(How::Exited { code: 3 });
+    let _failed = stage.over("lost0000");
+    let table = stage.text(&["ls", "-a"]);
+    let row = |id: &str| table.lines().find(|line| line.starts_with(id)).expect("it is listed").to_owned();
+    for (id, says) in [
+        ("ID", "ID NAME STATUS TURN STARTED ENDED COMMAND"),
+        ("asking00", "asking00 - running approval "),
+        ("working0", "working0 - running working "),
+        ("plain000", "plain000 - running - "),
+        ("stopped0", "stopped0 - exited, SIGTERM, stopped - "),
+        ("inorder0", "inorder0 - exited 0, stopped - "),
+        ("broken00", "broken00 - exited 3 - "),
+    ] {
+        let row = row(id);
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert!(words.join(" ").starts_with(says), "{says}: {table}");
+    }
+    assert!(row("broken00").matches("1m ago").count() == 2, "when it began and when it ended: {table}");
+    let coloured = stage.text(&["ls", "-a", "--color", "always"]);
+    let bad = |says: &str| coloured.contains(&format!("\u{1b}[31m{says}"));
+    assert!(bad("exited 3") && !bad("exited, SIGTERM") && !bad("exited 0"), "{coloured:?}");
+    assert!(stage.text(&["why", "asking00"]).contains("an approval is wanted"));
+}
+
+#[test]
 fn sessions_are_found_by_label_and_name_and_listed_by_id_alone() {
     let stage = Stage::new();
     let one = stage.launched("labelled", |launched| {

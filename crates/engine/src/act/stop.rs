@@ -189,6 +189,12 @@ pub(crate) fn send(truth: &Truth, home: &Home, session: &Session, number: i32) -
     pen.sync().map_err(|e| refused(session, "write to the record of session", &e))
 }
 
+/// The signals that ask it to end, politest first.
+pub(crate) fn asking(session: &Session) -> Vec<i32> {
+    let launched = session.evidence.beginning.launched.as_ref().map(|told| &*told.body);
+    agents::asking(agents::name_of(session), launched)
+}
+
 /// A refusal with a way out that works also where not even the guard is on record: whoever holds the directory is asked.
 pub(crate) fn with_way_out(truth: &Truth, home: &Home, session: &Session, refusal: Failure) -> Failure {
     let unread = session.is_out_of_reach() && session.evidence.helpers.guarded.is_none();
@@ -284,7 +290,7 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
     let mut pen = pen(truth, home, session)?;
     let by = format!("pid {}", std::process::id());
     note(&mut pen, session, Body::StopAsked(StopAsked { by, grace_ms }))?;
-    let asking = agents::asking(agents::name_of(session)).into_iter().map(|number| (number, grace_ms));
+    let asking = asking(session).into_iter().map(|number| (number, grace_ms));
     for (number, patience) in asking.chain([(signal::KILL, DEATH_MS)]) {
         note_signal(&mut pen, session, number, &program)?;
         // Whatever the answer, what counts is whether it ends.

@@ -9,7 +9,7 @@ use abide_core::verdict::{Attention, Turn};
 use abide_sys::clock;
 
 use super::{Agent, anywhere, is_hook, masked, wall};
-use crate::launch::SESSION;
+use crate::launch::{HOME, SESSION};
 use crate::store::SessionDir;
 use crate::truth::{Session, Truth};
 
@@ -35,10 +35,11 @@ impl Following {
 
     /// The agent as it is now; none if it is not provably alive.
     pub(crate) fn agent(&mut self, truth: &Truth) -> Option<Agent> {
-        let mut names = vec!["HOME", SESSION];
+        let mut names = vec!["HOME", SESSION, HOME];
         names.extend(self.adapter.variables());
         let about = truth.about(&self.process, &names)?;
         let session = about.variables.get(SESSION).and_then(|id| SessionId::parse(id));
+        let home = about.variables.get(HOME).filter(|_| session.is_some()).map(PathBuf::from);
         let place = Place { cwd: about.cwd.clone().unwrap_or_default(), variables: about.variables };
         let running = Running {
             pid: self.process.pid,
@@ -73,6 +74,7 @@ impl Following {
             standing: weigh(&signs, wall()),
             signs,
             session,
+            home,
             trouble: self.trouble.clone(),
         })
     }

@@ -122,9 +122,9 @@ fn answered_before(spill: &Spill) -> u64 {
 }
 
 fn orders(known: &Evidence, started_boot: u64) -> Orders {
-    let launched = known.beginning.launched.as_ref().map(|told| &told.body);
+    let launched = known.beginning.launched.as_ref().map(|told| &*told.body);
     let terms = launched.map(|launched| launched.terms).unwrap_or_default();
-    let asking = agents::asking(launched.and_then(|launched| launched.agent.as_deref()));
+    let asking = agents::asking(launched.and_then(|launched| launched.agent.as_deref()), launched);
     Orders { asking, timeout: Timeout::of(&terms, started_boot), remove: terms.remove }
 }
 

@@ -114,7 +114,7 @@ fn launch(
     let path = launched.argv.first().cloned().unwrap_or_default();
     let found = spawn::found(&image);
     let command = Called { found: found.unwrap_or_else(|| path.clone()), path, cwd: launched.cwd.clone() };
-    let asking = agents::asking(launched.agent.as_deref());
+    let asking = agents::asking(launched.agent.as_deref(), Some(&launched));
     let orders = Orders { asking, timeout, remove: launched.terms.remove };
     let durable = launched.terms.durable;
     evidence.add(clock::now(), Body::Launched(Box::new(launched)))?;

@@ -47,9 +47,10 @@ impl Verb for Args {
             return Err(Failure::new(Code::Usage, format!("`{kind}` is no kind of agent that is known"))
                 .hint(format!("{}these are: {}", near.unwrap_or_default(), kinds().join(", "))));
         }
-        let (mut found, asked) = front.sessions()?.agents();
+        let sessions = front.sessions()?;
+        let (mut found, asked) = sessions.agents();
         found.retain(|agent| self.agent.as_deref().is_none_or(|name| name == agent.adapter.name()));
-        let (agents, sources) = agents::views(found, asked);
+        let (agents, sources) = agents::views(&sessions, found, asked);
         let data = AgentsView { agents, sources };
         front.output.show(&data, |page| agents::put(page, &data.agents))?;
         tell(front, &data.sources);

@@ -1,11 +1,13 @@
 //! Agents in a table, what needs a person first, and who was asked about them.
 
 use abide_core::verdict::{Attention, Turn};
+use abide_engine::Sessions;
 use abide_engine::agents::{Agent, Asked, Health};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::show::page::{Page, Tone};
+use crate::show::shell;
 use crate::show::table::{self, Cell};
 use crate::show::time::Time;
 
@@ -25,6 +27,8 @@ pub(crate) struct AgentView {
     attention: &'static str,
     /// The session that it runs in.
     session: Option<String>,
+    /// The home of that session, if it is another one: `--home` leads there.
+    home: Option<String>,
     tokens: TokensView,
     /// Tool calls that nothing has answered yet.
     unanswered: Vec<String>,
@@ -63,9 +67,16 @@ pub(crate) struct SourceView {
     pub(crate) detail: Option<String>,
 }
 
-/// Agents and who was asked, as they are shown.
-pub(crate) fn views(mut agents: Vec<Agent>, asked: Vec<Asked>) -> (Vec<AgentView>, Vec<SourceView>) {
+/// Agents and who was asked, as they are shown to whoever asked about these sessions.
+pub(crate) fn views(
+    sessions: &Sessions,
+    mut agents: Vec<Agent>,
+    asked: Vec<Asked>,
+) -> (Vec<AgentView>, Vec<SourceView>) {
     agents.sort_by_key(|agent| urgency(agent.standing.turn, agent.standing.attention));
+    for agent in &mut agents {
+        agent.home = agent.home.take().filter(|home| !sessions.is_at(home));
+    }
     (agents.iter().map(AgentView::new).collect(), asked.into_iter().map(SourceView::new).collect())
 }
 
@@ -111,6 +122,7 @@ impl AgentView {
             turn: standing.turn.name(),
             attention: standing.attention.name(),
             session: agent.session.as_ref().map(ToString::to_string),
+            home: agent.home.as_ref().map(|home| home.display().to_string()),
             tokens: TokensView {
                 input: story.tokens.input,
                 output: story.tokens.output,
@@ -119,6 +131,14 @@ impl AgentView {
             unanswered: agent.unanswered(),
             because,
         }
+    }
+}
+
+impl AgentView {
+    /// The session that it runs in, unless this home knows nothing of it.
+    fn known_session(&self) -> Option<String> {
+        let elsewhere = self.home.as_ref().map(|_| "other home".to_owned());
+        elsewhere.or_else(|| self.session.clone())
     }
 }
 
@@ -153,10 +173,20 @@ pub(crate) fn put(page: &mut Page, agents: &[AgentView]) {
             Cell::plain(&agent.pid.to_string()),
             Cell::plain(agent.turn),
             Cell::new(if wants { Tone::Warn } else { Tone::Plain }, agent.attention),
-            Cell::plain(&agent.session.clone().unwrap_or_else(none)),
+            Cell::plain(&agent.known_session().unwrap_or_else(none)),
             Cell::plain(&agent.conversation.clone().unwrap_or_else(none)),
             Cell::faint(&agent.cwd.clone().unwrap_or_else(none)),
         ]);
     }
     table::put(page, 0, 3, &rows);
+    if let Some(way) = way_there(agents) {
+        page.flow(Tone::Faint, &format!("hint: {way}"), 0, 2);
+    }
+}
+
+/// How to speak of the first session of another home, if there is one.
+fn way_there(agents: &[AgentView]) -> Option<String> {
+    let there = |agent: &AgentView| Some((agent.home.clone()?, agent.session.clone()?));
+    let (home, session) = agents.iter().find_map(there)?;
+    Some(format!("`abide --home {} inspect {session}` asks the other home", shell::word(&home)))
 }

@@ -105,3 +105,27 @@ fn all_that_is_listed_includes_agents_in_no_session_and_a_fifo_holds_nothing_up(
     until("it is still listed", || ours(&look()).is_some());
     done(&world, &["stop", &inside]);
 }
+
+#[test]
+fn an_agent_in_a_session_of_another_home_is_told_with_that_home_and_how_to_ask_it() {
+    let world = World::new();
+    let home = world.beside("another home");
+    let other = world.abide.at(std::path::Path::new(&home));
+    let ran = other.run(&["run", "-d", "--cwd", &world.beside(""), "--", &claude(&world)]);
+    let id = ran.stdout.trim_end().to_owned();
+    let agent = |abide: &abide_testkit::Abide| {
+        let told = data(&abide.run(&["agents", "--json"]));
+        told["agents"].as_array()?.iter().find(|agent| agent["session"] == *id).cloned()
+    };
+    until("it is listed", || agent(&world.abide).is_some());
+    assert_eq!(agent(&world.abide).expect("it lives")["home"], *home);
+    assert_eq!(agent(&other).expect("it lives")["home"], Value::Null, "there it is no other");
+    let said = world.abide.run(&["agents"]);
+    assert!(said.stdout.contains("  other home  "), "{said:?}");
+    assert!(said.stdout.contains("\nhint: `abide --home ") && said.stderr.is_empty(), "{said:?}");
+    let all = world.abide.run(&["ls", "-a"]);
+    assert_eq!(all.stderr.lines().next(), Some("no sessions"), "{all:?}");
+    assert!(all.stdout.starts_with("\nAgents elsewhere on this machine\nAGENT "), "{all:?}");
+    assert_eq!(world.abide.run(&["--home", &home, "inspect", &id]).code(), Some(0));
+    assert_eq!(other.run(&["stop", "--grace", "0s", &id]).code(), Some(0));
+}

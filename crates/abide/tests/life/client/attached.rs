@@ -125,6 +125,24 @@ fn detach_while_stopped(attached: &mut Terminal, life: &Life<'_>) {
     host.signal(Signal::CONT);
 }
 
+#[test]
+fn what_stood_on_a_terminal_is_kept_above_the_session_and_what_is_said_at_the_end_stands_below_it() {
+    let world = World::new();
+    let life = world.live(&["print one", "wait-line", "exit 0"]);
+    life.until_shown("one");
+    life.helper("host", None);
+    let script = "for n in 1 2 3 4 5; do echo KEEP $n; done; \"$0\" attach \"$1\"";
+    let mut attached = Terminal::start(&world.bash(script, &[&life.id]));
+    attached.until_screen("shown", |screen| screen.visible_text().starts_with("one\n"));
+    attached.type_in(b"\x1c\x1c");
+    assert_eq!(attached.reap(), Ending::Exited(0));
+    let kept: Vec<String> =
+        attached.screen().scrollback().map(|line| line.text().trim_end().to_owned()).collect();
+    assert_eq!(kept, ["KEEP 1", "KEEP 2", "KEEP 3", "KEEP 4", "KEEP 5"]);
+    let shown = attached.screen().visible_text();
+    assert!(shown.starts_with("one\nabide: detached from"), "{shown}");
+}
+
 // TRUTH 5
 #[test]
 fn a_client_comes_back_to_the_next_host_and_its_terminal_shows_nothing_twice() {
