@@ -4,12 +4,11 @@
 mod rollout;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use self::rollout::{Conversation, head};
 use crate::adapter::{Adapter, By, Held, Kin, Options, Place, Process, Running, base, options};
-use crate::lines::Lines;
+use crate::lines::{Lines, written};
 use crate::sign::Level;
 use crate::story::Reader;
 use crate::words::{is_uuid, plain, program};
@@ -261,11 +260,6 @@ fn meant(path: &Path) -> Option<(&str, bool)> {
     let stem = name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
     let id = stem.get(stem.len().checked_sub(36)?..)?;
     is_uuid(id).then_some((id, false))
-}
-
-/// When a file was last written to, in ms of wall time.
-fn written(path: &Path) -> i64 {
-    std::fs::metadata(path).map_or(0, |metadata| metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000)
 }
 
 /// The conversation of this directory that was written to since the process began, if there is but one.

@@ -75,7 +75,8 @@ pub struct Work {
     pub turn: Option<Told<Box<TurnOpened>>>,
     /// The latest turn was closed, or the agent waits for its first.
     pub turn_closed: bool,
-    pub closed_at: Option<Moment>,
+    /// By whom, and when.
+    pub closed_by: Option<(Witness, Moment)>,
     /// It was closed because its agent ended in the middle of it.
     pub broken_off: bool,
     pub attention: Option<Told<Attention>>,
@@ -303,7 +304,7 @@ impl Evidence {
             }
             Body::TurnOpened(body) => {
                 latest!(self.work.turn, body);
-                (self.work.turn_closed, self.work.closed_at) = (false, None);
+                (self.work.turn_closed, self.work.closed_by) = (false, None);
                 self.work.broken_off = false;
                 latest!(self.work.attention, Attention { wants: Wants::None, text: None });
             }
@@ -311,7 +312,7 @@ impl Evidence {
                 // Without a name it is about no turn: the agent waits for its first.
                 let known = self.work.turn.as_ref().map_or("", |turn| turn.body.turn.as_str());
                 if known == body.turn {
-                    (self.work.turn_closed, self.work.closed_at) = (true, Some(at));
+                    (self.work.turn_closed, self.work.closed_by) = (true, Some((witness, at)));
                     self.work.broken_off = body.broken_off;
                 }
             }

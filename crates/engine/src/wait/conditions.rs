@@ -295,7 +295,7 @@ impl<'a> Watched<'a> {
         holds.extend(conditions.idle_ms.map(idle));
         let Session { verdict, evidence, .. } = &self.ending.session;
         let work = &evidence.work;
-        let turned = work.closed_at.or(work.turn.as_ref().map(|told| told.at));
+        let turned = work.closed_by.map(|(_, at)| at).or(work.turn.as_ref().map(|told| told.at));
         let told = [turned, work.attention.as_ref().map(|told| told.at)].into_iter().flatten();
         let timely = |told: Option<Moment>| caught_up && told.is_none_or(|at| self.baseline.is_before(at));
         holds.extend(conditions.turn.map(|turn| verdict.turn == turn && timely(turned) && !broken_off));
