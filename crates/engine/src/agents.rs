@@ -354,6 +354,11 @@ pub(crate) fn is_kin_of(truth: &Truth, process: &Relative, name: &str) -> bool {
     kin(truth, process).is_some_and(|(adapter, _)| adapter.name() == name)
 }
 
+/// Whether a process is an agent, and no mere wrapper of one.
+pub(crate) fn is_agent(truth: &Truth, process: &Relative) -> bool {
+    kin(truth, process).is_some_and(|(_, kin)| kin == Kin::Agent)
+}
+
 /// So many processes stand between the first wrapper of an agent and the agent at most.
 const WRAPPED: usize = 6;
 /// What wrappers start their agents with: `sh -c AGENT`.
