@@ -141,11 +141,9 @@ impl Sign {
     }
 
     fn rank(&self, told: Option<i64>) -> u8 {
-        match self.source {
-            // What was so before is no contradiction.
-            Source::Registry | Source::Title if self.is_older(told) => Source::Screen.rank(),
-            source => source.rank(),
-        }
+        // What was so before is no contradiction.
+        let is_level = matches!(self.source, Source::Registry | Source::Title);
+        if is_level && self.is_older(told) { Source::Screen.rank() } else { self.source.rank() }
     }
 
     /// From when on it counts among its like. A turn that is written on for long after it was told to be over goes on.

@@ -81,7 +81,8 @@ fn a_question_that_a_hook_told_to_be_answered_is_not_asked_again_by_a_screen_fro
 #[test]
 fn a_turn_that_a_hook_closed_is_open_again_only_where_it_is_written_on() {
     let closed = sign(Source::Hook, Level::SETTLED, NOW - 5_000);
-    let open = |at| Sign { since: Some(NOW - 9_000), ..sign(Source::Transcript, Level::of(Turn::Working), at) };
+    let open =
+        |at| Sign { since: Some(NOW - 9_000), ..sign(Source::Transcript, Level::of(Turn::Working), at) };
     assert_eq!(told(&[closed.clone(), open(NOW - 4_900)]).0, Turn::Settled);
     assert_eq!(told(&[closed, open(NOW - 3_900)]).0, Turn::Working);
 }

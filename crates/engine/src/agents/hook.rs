@@ -76,9 +76,8 @@ impl Sessions {
             }
         }
         // What serves several sessions in the background has the variables of any of them.
-        let is_at = |session: &&Session| {
-            session.verdict.status.is_active() && is_at(session, &heard.conversation)
-        };
+        let is_at =
+            |session: &&Session| session.verdict.status.is_active() && is_at(session, &heard.conversation);
         if let Some(session) = known.iter().find(is_at) {
             return Ok(Some(session.clone()));
         }
