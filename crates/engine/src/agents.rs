@@ -384,6 +384,17 @@ fn kin(truth: &Truth, process: &Relative) -> Option<(&'static dyn Adapter, Kin)>
     abide_agents::recognise(&Process { argv: &process.command, image: image.as_deref(), name: &process.name })
 }
 
+/// The living process that writes to a conversation by the lock on it: some agents leave that to one in the background, which
+/// goes on without them.
+pub(crate) fn writer_of(
+    truth: &Truth,
+    adapter: &dyn Adapter,
+    (place, conversation): (&Place, &str),
+) -> Option<Relative> {
+    let lock = adapter.lock(place, conversation)?;
+    truth.holders(&lock).into_iter().find(|one| one.pid != std::process::id())
+}
+
 /// What is shown, as adapters read it.
 pub(crate) fn lines(screen: &Screen) -> Vec<String> {
     screen.view().text().trim_end().lines().map(str::to_owned).collect()

@@ -46,6 +46,8 @@ const ONLY_TOLD: [&str; 4] = ["-V", "--version", "-h", "--help"];
 /// So many conversations are looked into for the latest one of a directory.
 const HEADS: usize = 500;
 const INTERRUPT: i32 = 2;
+/// Where it keeps a lock for each conversation that is written to.
+const LOCKS: &str = "thread-writer-locks";
 
 /// Its options that take a value, and those that must not be given again.
 const OPTIONS: Options = Options {
@@ -136,6 +138,10 @@ impl Adapter for Codex {
         let is_it = |path: &PathBuf| path.to_string_lossy().ends_with(&ending);
         let archive = root(place)?.join("archived_sessions");
         rollouts(place).into_iter().chain(inside(&archive)).find(is_it)
+    }
+
+    fn lock(&self, place: &Place, conversation: &str) -> Option<PathBuf> {
+        Some(root(place)?.join(LOCKS).join(format!("{conversation}.lock")))
     }
 
     fn latest(&self, place: &Place) -> Option<String> {
@@ -254,7 +260,7 @@ fn rollouts(place: &Place) -> Vec<PathBuf> {
 fn meant(path: &Path) -> Option<(&str, bool)> {
     let name = path.file_name()?.to_str()?;
     if let Some(id) = name.strip_suffix(".lock") {
-        let locks = path.parent()?.file_name()? == "thread-writer-locks";
+        let locks = path.parent()?.file_name()? == LOCKS;
         return (locks && is_uuid(id)).then_some((id, true));
     }
     let stem = name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;

@@ -18,6 +18,7 @@ pub(crate) struct Following {
     pub(crate) adapter: &'static dyn Adapter,
     pub(crate) process: Identity,
     argv: Vec<String>,
+    place: Place,
     held: Option<Held>,
     reader: Option<(PathBuf, Box<dyn Reader>)>,
     trouble: Option<String>,
@@ -29,8 +30,9 @@ pub(crate) struct Following {
 const ALONE_MS: u64 = 2_000;
 
 impl Following {
-    pub(crate) const fn new(adapter: &'static dyn Adapter, process: Identity, argv: Vec<String>) -> Self {
-        Self { adapter, process, argv, held: None, reader: None, trouble: None, looked_at: None }
+    pub(crate) fn new(adapter: &'static dyn Adapter, process: Identity, argv: Vec<String>) -> Self {
+        let place = Place::default();
+        Self { adapter, process, argv, place, held: None, reader: None, trouble: None, looked_at: None }
     }
 
     /// The agent as it is now; none if it is not provably alive.
@@ -59,6 +61,7 @@ impl Following {
             // An agent that is about to end may have given up its entry already: it was at the same until then.
             Some(_) | None => {}
         }
+        self.place = place;
         self.read_on();
         let told = transcript_sign(&self.story(), about.started_ms);
         let signs: Vec<Sign> = registry.into_iter().chain(told).collect();
@@ -105,6 +108,11 @@ impl Following {
 
     pub(crate) fn story(&self) -> Story {
         self.reader.as_ref().map_or_else(Story::default, |(_, reader)| reader.story().clone())
+    }
+
+    /// Where it worked when it was last seen.
+    pub(crate) const fn place(&self) -> &Place {
+        &self.place
     }
 
     pub(crate) const fn held(&self) -> Option<&Held> {

@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use abide_sys::clock;
 use abide_testkit::deadline::until;
 use abide_testkit::{Ending, Observer, Ran, Running, Terminal};
 use rustix::process::Signal;
@@ -25,7 +26,7 @@ pub(super) fn hook(world: &World, occasion: &str, told: &str) -> String {
 }
 
 /// What an agent's settings have it run.
-fn hearing(world: &World, agent: &str, occasion: &str) -> String {
+pub(super) fn hearing(world: &World, agent: &str, occasion: &str) -> String {
     let command = world.abide.command(&[]);
     let (exe, home) =
         (command.get_program().to_string_lossy().into_owned(), world.home.path().display().to_string());
@@ -137,7 +138,9 @@ fn the_owner_of_a_turn_is_found_behind_shells_and_scripts_and_is_nobody_where_it
     let gates = ["gate", "over", "end"].map(|name| Gate::new(&world.beside(name)));
     let script = world.home.around().file("script", &format!("{script}echo > ran\nread go < end\n"));
     let prompt = format!("TOOL:[sh {}]", script.display());
-    let id = world.launch(&["--no-tty", "--cwd", &world.beside("")], &[&claude(&world), "-p", &prompt]);
+    let conversation = "0a1b2c3d-0000-4000-8000-000000000001";
+    let command = [&claude(&world), "--session-id", conversation, "-p", &prompt];
+    let id = world.launch(&["--no-tty", "--cwd", &world.beside("")], &command);
     until("the script has run", || std::path::Path::new(&world.beside("ran")).exists());
     gates[0].open();
     let _ = std::fs::read(world.beside("over"));
@@ -169,13 +172,15 @@ fn until_looked(scribe: &Observer) {
 #[test]
 fn a_turn_that_hooks_tell_of_is_told_once_and_not_taken_back_by_a_list_from_before() {
     let world = World::new();
-    let gates = ["began", "go", "done", "end"].map(|name| (Gate::new(&world.beside(name)), world.beside(name)));
+    let gates =
+        ["began", "go", "done", "end"].map(|name| (Gate::new(&world.beside(name)), world.beside(name)));
     let hooks = |occasion: &str, reached: usize| {
         let [reached, gate] = [&gates[reached].1, &gates[reached + 1].1];
         let commands = [hearing(&world, "claude", occasion), format!("echo > {reached}; read go < {gate}")];
         json!([{ "hooks": commands.map(|command| json!({ "type": "command", "command": command })) }])
     };
-    let settings = json!({ "hooks": { "UserPromptSubmit": hooks("UserPromptSubmit", 0), "Stop": hooks("Stop", 2) } });
+    let settings =
+        json!({ "hooks": { "UserPromptSubmit": hooks("UserPromptSubmit", 0), "Stop": hooks("Stop", 2) } });
     std::fs::create_dir(world.beside(".claude")).expect("a directory");
     let _ = world.home.around().file(".claude/settings.json", &settings.to_string());
     let id = launched(&world);
@@ -200,6 +205,36 @@ fn a_turn_that_hooks_tell_of_is_told_once_and_not_taken_back_by_a_list_from_befo
     assert_eq!((&closed[0]["turn"], &closed[0]["reason"]), (&opened[0]["turn"], &"answered".into()));
 }
 
+/// What it leaves painted when it ends says that it works.
+#[test]
+fn an_agent_that_said_that_it_ends_opens_no_turn_and_asks_for_nobody() {
+    let world = World::new();
+    let said = telling(&world, "said.json", &json!({ "reason": "other" }));
+    let id = world.launch(
+        &["--cwd", &world.beside("")],
+        &[&claude(&world), "--session-id", "0a1b2c3d-0000-4000-8000-000000000001"],
+    );
+    until_it(&world, &id, &["--turn", "settled"]);
+    done(&world, &["prompt", &id, "please HANG"]);
+    until_it(&world, &id, &["--turn", "working"]);
+    let mut ending = std::process::Command::new("sh");
+    ending
+        .args(["-c", &hook(&world, "SessionEnd", &said)])
+        .env("ABIDE_SESSION", &id)
+        .env("HOME", world.beside(""));
+    assert_eq!(Ran::of(&mut ending).code(), Some(0));
+    assert_eq!(stands(&world, &id), ("settled".to_owned(), "none".to_owned()));
+    let scribe = scribe(&world, &id);
+    // Its title is older than what it said for a while, and stands there for longer.
+    let told = clock::now().boot;
+    until("its title counts again", || clock::now().boot > told + 1_200);
+    done(&world, &["mark", &id, "here"]);
+    until_looked(&scribe);
+    assert_eq!((stands(&world, &id).0.as_str(), world.told(&id, "turn_opened").len()), ("settled", 1));
+    done(&world, &["stop", &id]);
+    assert_eq!(world.told(&id, "turn_opened").len(), 1);
+}
+
 /// An agent may start another one to do its work, and what serves several in the background has the variables of one.
 #[test]
 fn what_an_agent_of_another_conversation_tells_is_not_of_the_session_that_its_variables_name() {
@@ -210,7 +245,8 @@ fn what_an_agent_of_another_conversation_tells_is_not_of_the_session_that_its_va
         "tool_name": "Bash", "tool_input": { "command": "x" }, "reason": "exit" });
     let other = telling(&world, "other.json", &other);
     let all = |agent: &str, occasions: &[&str]| {
-        let hooks = occasions.iter().map(|occasion| format!("{} < {other}; ", hearing(&world, agent, occasion)));
+        let hooks =
+            occasions.iter().map(|occasion| format!("{} < {other}; ", hearing(&world, agent, occasion)));
         hooks.collect::<String>()
     };
     let inner = all("codex", &["UserPromptSubmit", "PermissionRequest", "PostToolUse", "Stop", "SessionEnd"]);
@@ -267,4 +303,10 @@ fn a_hook_never_fails_and_says_what_came_of_it_only_where_that_is_asked() {
         assert_eq!(told["session"], Value::Null);
     }
     assert!(!world.home.path().join("sessions").exists());
+    for args in
+        [["hook", "claude"].as_slice(), &["hook"], &["hook", "claude", "Stop", "more"], &["hook", "--none"]]
+    {
+        let ran = Ran::of(world.abide.command(args).stdin(Stdio::null()));
+        assert_eq!((ran.code(), ran.stderr.is_empty()), (Some(0), false), "{args:?} {ran:?}");
+    }
 }

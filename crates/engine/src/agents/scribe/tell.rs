@@ -10,8 +10,10 @@ use super::Scribe;
 use crate::act::seal;
 use crate::agents::following::Following;
 use crate::agents::left::Left;
-use crate::agents::{Agent, git, left, masked, unanswered, wraps};
+use crate::agents::resume::conversation_of;
+use crate::agents::{Agent, git, left, masked, unanswered, wraps, writer_of};
 use crate::notify;
+use crate::truth::Relative;
 
 impl Scribe<'_> {
     /// Writes down how the agent stands, where that is news.
@@ -153,11 +155,19 @@ impl Scribe<'_> {
         let open = self.session().evidence.work.turn.is_some();
         if open {
             let closed = story.turn.as_ref().and_then(|turn| turn.closed);
-            let why = closed.is_none().then(|| left::reason(unanswered(&story)));
+            let why = closed.is_none().then(|| left::reason(unanswered(&story), self.writer(&gone).as_ref()));
             let broken_off = why.is_some();
             self.tell_settled(&story, (why, broken_off));
         }
         self.summarise(&gone);
+    }
+
+    /// Who goes on with the conversation of an agent that is gone.
+    fn writer(&self, gone: &Following) -> Option<Relative> {
+        let held = gone.held().map(|held| held.conversation.clone());
+        let conversation = held.or_else(|| conversation_of(self.session()))?;
+        writer_of(self.truth, gone.adapter, (gone.place(), &conversation))
+            .filter(|writer| writer.pid != gone.process.pid)
     }
 
     /// The session is over: what is left to say of its agent.
@@ -189,7 +199,9 @@ impl Scribe<'_> {
         let Some(place) = self.place.take().filter(|_| self.session().evidence.work.summary.is_none()) else {
             return;
         };
-        if let Some(left) = Left::at(self.session(), place).filter(|left| left.is_of(self.session())) {
+        if let Some(left) =
+            Left::at(self.truth, self.session(), place).filter(|left| left.is_of(self.session()))
+        {
             self.write(Body::Summary(Box::new(left.summary())));
         }
     }
