@@ -35,6 +35,8 @@ pub struct Beginning {
     pub launched: Option<Told<Box<Launched>>>,
     pub adopted: Option<Told<Box<Adopted>>>,
     pub started: Option<Told<Started>>,
+    /// The same by whoever could identify the program better later, if anyone could.
+    pub identified: Option<Told<Started>>,
     /// The latest image the program exec'd, if it exec'd another one.
     pub image: Option<Told<ImageChanged>>,
 }
@@ -275,7 +277,10 @@ impl Evidence {
             Body::Adopted(body) => first!(self.beginning.adopted, body),
             // Told again when the program could be identified better; it started when it was first told.
             Body::Started(body) => match &mut self.beginning.started {
-                Some(told) => told.body = body,
+                Some(told) => {
+                    told.body = body.clone();
+                    latest!(self.beginning.identified, body);
+                }
                 None => latest!(self.beginning.started, body),
             },
             Body::ImageChanged(body) => latest!(self.beginning.image, body),
