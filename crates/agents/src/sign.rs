@@ -102,7 +102,7 @@ const REPAINTED_MS: i64 = 1_000;
 /// Weighs signs of a living agent at an instant of wall time, in ms.
 #[must_use]
 pub fn weigh(signs: &[Sign], now: i64) -> Standing {
-    let told = told_last(signs);
+    let told = Told::of(signs);
     let mut valid: Vec<&Sign> =
         signs.iter().filter(|sign| sign.until.is_none_or(|until| now < until)).collect();
     valid.sort_by_key(|sign| (sign.rank(told), std::cmp::Reverse(sign.counts_from(told))));
@@ -128,27 +128,39 @@ pub fn weigh(signs: &[Sign], now: i64) -> Standing {
     Standing { turn, attention, turn_by, attention_by }
 }
 
-/// When a hook last told of something that happened. Not every line of a transcript that looks like a prompt is one.
-fn told_last(signs: &[Sign]) -> Option<i64> {
-    signs.iter().filter(|sign| sign.source == Source::Hook).map(|sign| sign.at).max()
+/// When an agent last told of something that happened.
+#[derive(Clone, Copy)]
+struct Told {
+    hook: Option<i64>,
+    /// When its transcript told a turn to be over. Not every line of one that looks like a prompt opens one.
+    over: Option<i64>,
+}
+
+impl Told {
+    fn of(signs: &[Sign]) -> Self {
+        let last = |source: Source| signs.iter().filter(move |sign| sign.source == source);
+        let over = last(Source::Transcript).filter(|sign| sign.level.turn == Some(Turn::Settled));
+        Self { hook: last(Source::Hook).map(|sign| sign.at).max(), over: over.map(|sign| sign.at).max() }
+    }
 }
 
 impl Sign {
-    /// Whether it is from before what a hook told then, or may be.
-    fn is_older(&self, told: Option<i64>) -> bool {
+    /// Whether it is from before what was told then, or may be.
+    fn is_older(&self, told: Told) -> bool {
+        let told = if self.source == Source::Title { told.hook.max(told.over) } else { told.hook };
         let since = self.since.unwrap_or(self.at.saturating_sub(REPAINTED_MS));
         told.is_some_and(|told| since < told)
     }
 
-    fn rank(&self, told: Option<i64>) -> u8 {
+    fn rank(&self, told: Told) -> u8 {
         // What was so before is no contradiction.
         let is_level = matches!(self.source, Source::Registry | Source::Title);
         if is_level && self.is_older(told) { Source::Screen.rank() } else { self.source.rank() }
     }
 
     /// From when on it counts among its like. A turn that is written on for long after it was told to be over goes on.
-    fn counts_from(&self, told: Option<i64>) -> i64 {
-        let goes_on = told.is_none_or(|told| self.at > told.saturating_add(REPAINTED_MS));
+    fn counts_from(&self, told: Told) -> i64 {
+        let goes_on = told.hook.is_none_or(|told| self.at > told.saturating_add(REPAINTED_MS));
         self.since.filter(|_| !goes_on).unwrap_or(self.at)
     }
 }

@@ -59,7 +59,12 @@ fn what_stood_there_before_a_hook_told_of_something_does_not_contradict_it() {
         let titled = sign(Source::Title, before, NOW);
         let now = |at| sign(Source::Hook, hook, at);
         assert_eq!(told_by(&[titled.clone(), now(NOW - 999)]), Some(Source::Hook));
-        assert_eq!(told_by(&[titled, now(NOW - 1_000)]), Some(Source::Title));
+        assert_eq!(told_by(&[titled.clone(), now(NOW - 1_000)]), Some(Source::Title));
+        // The same of a transcript that tells a turn to be over.
+        let over = sign(Source::Transcript, Level::SETTLED, NOW - 999);
+        assert_eq!(told_by(&[titled.clone(), over]), Some(Source::Transcript));
+        let open = sign(Source::Transcript, Level::of(Turn::Working), NOW - 999);
+        assert_eq!(told_by(&[titled, open]), Some(Source::Title));
     }
 }
 
