@@ -275,14 +275,7 @@ impl Evidence {
         match body {
             Body::Launched(body) => first!(self.beginning.launched, body),
             Body::Adopted(body) => first!(self.beginning.adopted, body),
-            // Told again when the program could be identified better; it started when it was first told.
-            Body::Started(body) => match &mut self.beginning.started {
-                Some(told) => {
-                    told.body = body.clone();
-                    latest!(self.beginning.identified, body);
-                }
-                None => latest!(self.beginning.started, body),
-            },
+            Body::Started(body) => self.beginning.start(Told { witness, at, order, body }),
             Body::ImageChanged(body) => latest!(self.beginning.image, body),
             Body::Guarded(body) => latest!(self.helpers.guarded, body),
             Body::Hosted(body) => latest!(self.helpers.hosted, body),

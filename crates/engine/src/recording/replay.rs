@@ -115,9 +115,7 @@ impl<'a> Replay<'a> {
         span: &Span,
         follow: bool,
     ) -> Result<Self, Failure> {
-        if let Some(refused) = unrecorded(session) {
-            return Err(refused);
-        }
+        unrecorded(session).map_or(Ok(()), Err)?;
         if let Some(refused) = unrecorded(session) {
             return Err(refused);
         }
