@@ -36,6 +36,11 @@ pub trait Adapter: fmt::Debug + Sync {
     /// The file that holds a conversation.
     fn transcript(&self, place: &Place, conversation: &str) -> Option<PathBuf>;
 
+    /// The file that whoever writes to a conversation keeps locked, whether or not that is the agent's own process.
+    fn lock(&self, _place: &Place, _conversation: &str) -> Option<PathBuf> {
+        None
+    }
+
     /// The conversation that was written to last in this directory.
     fn latest(&self, place: &Place) -> Option<String>;
 

@@ -140,6 +140,15 @@ pub(crate) fn end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// When a file was last written to, in ms of wall time.
+pub(crate) fn written(path: &Path) -> i64 {
+    std::fs::metadata(path).as_ref().map_or(0, modified)
+}
+
+fn modified(metadata: &Metadata) -> i64 {
+    metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000
+}
+
 /// The files of a directory that end so, the one written to last first, each with when: ms of wall time.
 pub(crate) fn newest(directory: &Path, ending: &str) -> Vec<(i64, PathBuf)> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -147,7 +156,7 @@ pub(crate) fn newest(directory: &Path, ending: &str) -> Vec<(i64, PathBuf)> {
         .filter(|entry| entry.file_name().to_string_lossy().ends_with(ending))
         .filter_map(|entry| {
             let metadata = entry.metadata().ok().filter(Metadata::is_file)?;
-            Some((metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000, entry.path()))
+            Some((modified(&metadata), entry.path()))
         })
         .collect();
     found.sort_by(|one, other| other.cmp(one));

@@ -339,7 +339,8 @@ fn deciding_facts(rule: Rule, evidence: &Evidence) -> Vec<Ground> {
     cite(ground(&helpers.guarded, "guarded", |b| b.says()));
     cite(ground(&helpers.hosted, "hosted", |b| b.says()));
     cite(ground(&helpers.watched, "watched", |b| b.says()));
-    cite(ground(&beginning.started, "started", |b| b.says()));
+    let started = if beginning.identified.is_some() { &beginning.identified } else { &beginning.started };
+    cite(ground(started, "started", |b| b.says()));
     cite(ground(&beginning.image, "image_changed", |b| b.says()));
     let open = if evidence.work.turn_closed { &None } else { &evidence.work.turn };
     cite(ground(open, "turn_opened", |b| b.says()));

@@ -357,6 +357,11 @@ pub(crate) fn is_kin_of(truth: &Truth, process: &Relative, name: &str) -> bool {
     kin(truth, process).is_some_and(|(adapter, _)| adapter.name() == name)
 }
 
+/// Whether a process is an agent, and no mere wrapper of one.
+pub(crate) fn is_agent(truth: &Truth, process: &Relative) -> bool {
+    kin(truth, process).is_some_and(|(_, kin)| kin == Kin::Agent)
+}
+
 /// So many processes stand between the first wrapper of an agent and the agent at most.
 const WRAPPED: usize = 6;
 /// What wrappers start their agents with: `sh -c AGENT`.
@@ -380,6 +385,17 @@ pub(crate) fn wraps(truth: &Truth, (wrapper, agent): (u32, u32), name: &str) -> 
 fn kin(truth: &Truth, process: &Relative) -> Option<(&'static dyn Adapter, Kin)> {
     let image = truth.image(process.pid);
     abide_agents::recognise(&Process { argv: &process.command, image: image.as_deref(), name: &process.name })
+}
+
+/// The living process that writes to a conversation by the lock on it: some agents leave that to one in the background, which
+/// goes on without them.
+pub(crate) fn writer_of(
+    truth: &Truth,
+    adapter: &dyn Adapter,
+    (place, conversation): (&Place, &str),
+) -> Option<Relative> {
+    let lock = adapter.lock(place, conversation)?;
+    truth.holders(&lock).into_iter().find(|one| one.pid != std::process::id())
 }
 
 /// What is shown, as adapters read it.

@@ -44,6 +44,13 @@ impl Session {
         launched.is_none_or(|told| told.body.size.is_some())
     }
 
+    /// Its program was started elsewhere, so that there never was a recording.
+    #[must_use]
+    pub const fn is_unrecorded(&self) -> bool {
+        let beginning = &self.evidence.beginning;
+        beginning.adopted.is_some() && beginning.launched.is_none()
+    }
+
     /// It has ended, or nothing that can still happen would tell how.
     #[must_use]
     pub fn is_over(&self) -> bool {

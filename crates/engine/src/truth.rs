@@ -6,13 +6,14 @@ mod share;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use abide_core::evidence::fold::{Evidence, Told};
 use abide_core::evidence::frame::{Damage, Flaw};
 use abide_core::evidence::{How, Observer, Role, Witness};
 use abide_core::id::SessionId;
-use abide_core::identity::{Death, Doubt, Here, Identity, Liveness, Lock};
+use abide_core::identity::{Death, Doubt, FileId, Here, Identity, Liveness, Lock};
 use abide_core::verdict::{
     Now, Seen, Verdict, deny, derive, hindsight, owner_of_open_turn, program_of, witnessed, wrapper_of,
 };
@@ -197,6 +198,12 @@ impl Truth {
             one.command.get(1).is_some_and(|word| word.as_bytes() == guard::ARGUMENT.to_bytes())
         };
         holders.into_iter().find(is_guard)
+    }
+
+    /// The processes that hold this file open, as far as we may know.
+    pub(crate) fn holders(&self, file: &Path) -> Vec<Relative> {
+        let id = std::fs::metadata(file).map(|meta| FileId { dev: meta.dev(), ino: meta.ino() });
+        id.map(|id| self.probe.holders(id)).unwrap_or_default()
     }
 
     /// The number of a process' controlling terminal.

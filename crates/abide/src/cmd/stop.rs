@@ -77,6 +77,9 @@ impl Verb for Args {
                 page.plain(&format!("still alive: {} {}", survivor.pid, survivor.command)).end();
             }
         })?;
+        if let Some((pid, conversation)) = sessions.goes_on(&stopped) {
+            front.output.remark(&format!("note: process {pid} goes on with conversation {conversation}"));
+        }
         if let Some(way_on) = stopped.way_on() {
             front.output.remark(&format!("hint: {way_on}"));
         }

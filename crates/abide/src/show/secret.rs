@@ -32,7 +32,8 @@ pub(crate) fn hide<'a>(text: &'a str, argv: &[String], masked: &[Cow<'_, str>]) 
 
 /// A command line that is one text already.
 pub(crate) fn mask_words(line: &str) -> String {
-    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    // What is between two words of a key belongs to it.
+    let words: Vec<String> = tokens(line).split(' ').map(str::to_owned).collect();
     mask(&words).join(" ")
 }
 

@@ -85,6 +85,7 @@ impl Adapter for Claude {
     }
 
     fn registry(&self, running: &Running<'_>) -> Option<Sign> {
+        let listing = listing(running)?;
         let entry = entry(running)?;
         let waiting_for = entry.waiting_for.unwrap_or_default();
         let level = match entry.status?.as_str() {
@@ -98,8 +99,8 @@ impl Adapter for Claude {
             "" => "its list of sessions".to_owned(),
             what => format!("its list of sessions: waiting for {what}"),
         };
-        let at = entry.status_updated_at.unwrap_or(0);
-        Some(Sign { source: Source::Registry, level, at, until: None, says })
+        let at = entry.status_updated_at.unwrap_or_else(|| lines::written(&listing));
+        Some(Sign { source: Source::Registry, level, at, since: Some(at), until: None, says })
     }
 
     /// A turning braille dot means work. What stands there otherwise stands there too while it waits for a permission.
@@ -214,10 +215,13 @@ struct Entry {
     status_updated_at: Option<i64>,
 }
 
+fn listing(running: &Running<'_>) -> Option<PathBuf> {
+    Some(root(running.place)?.join("sessions").join(format!("{}.json", running.pid)))
+}
+
 /// The entry of this very process: files outlive those whom they speak of, and pids come again.
 fn entry(running: &Running<'_>) -> Option<Entry> {
-    let path = root(running.place)?.join("sessions").join(format!("{}.json", running.pid));
-    let entry: Entry = serde_json::from_slice(&lines::beginning(&path, ENTRY).ok()?).ok()?;
+    let entry: Entry = serde_json::from_slice(&lines::beginning(&listing(running)?, ENTRY).ok()?).ok()?;
     let start = entry.proc_start.as_ref()?;
     let born = start.as_str().map_or_else(|| start.as_u64(), |text| text.parse().ok());
     (born.is_some() && born == running.start_ticks).then_some(entry)

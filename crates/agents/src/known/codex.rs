@@ -4,12 +4,11 @@
 mod rollout;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use self::rollout::{Conversation, head};
 use crate::adapter::{Adapter, By, Held, Kin, Options, Place, Process, Running, base, options};
-use crate::lines::Lines;
+use crate::lines::{Lines, written};
 use crate::sign::Level;
 use crate::story::Reader;
 use crate::words::{is_uuid, plain, program};
@@ -47,6 +46,8 @@ const ONLY_TOLD: [&str; 4] = ["-V", "--version", "-h", "--help"];
 /// So many conversations are looked into for the latest one of a directory.
 const HEADS: usize = 500;
 const INTERRUPT: i32 = 2;
+/// Where it keeps a lock for each conversation that is written to.
+const LOCKS: &str = "thread-writer-locks";
 
 /// Its options that take a value, and those that must not be given again.
 const OPTIONS: Options = Options {
@@ -137,6 +138,10 @@ impl Adapter for Codex {
         let is_it = |path: &PathBuf| path.to_string_lossy().ends_with(&ending);
         let archive = root(place)?.join("archived_sessions");
         rollouts(place).into_iter().chain(inside(&archive)).find(is_it)
+    }
+
+    fn lock(&self, place: &Place, conversation: &str) -> Option<PathBuf> {
+        Some(root(place)?.join(LOCKS).join(format!("{conversation}.lock")))
     }
 
     fn latest(&self, place: &Place) -> Option<String> {
@@ -255,17 +260,12 @@ fn rollouts(place: &Place) -> Vec<PathBuf> {
 fn meant(path: &Path) -> Option<(&str, bool)> {
     let name = path.file_name()?.to_str()?;
     if let Some(id) = name.strip_suffix(".lock") {
-        let locks = path.parent()?.file_name()? == "thread-writer-locks";
+        let locks = path.parent()?.file_name()? == LOCKS;
         return (locks && is_uuid(id)).then_some((id, true));
     }
     let stem = name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
     let id = stem.get(stem.len().checked_sub(36)?..)?;
     is_uuid(id).then_some((id, false))
-}
-
-/// When a file was last written to, in ms of wall time.
-fn written(path: &Path) -> i64 {
-    std::fs::metadata(path).map_or(0, |metadata| metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000)
 }
 
 /// The conversation of this directory that was written to since the process began, if there is but one.

@@ -37,6 +37,8 @@ pub struct Beginning {
     pub launched: Option<Told<Box<Launched>>>,
     pub adopted: Option<Told<Box<Adopted>>>,
     pub started: Option<Told<Started>>,
+    /// The same by whoever could identify the program better later, if anyone could.
+    pub identified: Option<Told<Started>>,
     /// The latest image the program exec'd, if it exec'd another one.
     pub image: Option<Told<ImageChanged>>,
 }
@@ -78,7 +80,8 @@ pub struct Work {
     pub turn: Option<Told<Box<TurnOpened>>>,
     /// The latest turn was closed, or the agent waits for its first.
     pub turn_closed: bool,
-    pub closed_at: Option<Moment>,
+    /// By whom, and when.
+    pub closed_by: Option<(Witness, Moment)>,
     /// It was closed because its agent ended in the middle of it.
     pub broken_off: bool,
     pub attention: Option<Told<Attention>>,
@@ -239,11 +242,7 @@ impl Evidence {
         match body {
             Body::Launched(body) => first!(self.beginning.launched, body),
             Body::Adopted(body) => first!(self.beginning.adopted, body),
-            // Told again when the program could be identified better; it started when it was first told.
-            Body::Started(body) => match &mut self.beginning.started {
-                Some(told) => told.body = body,
-                None => latest!(self.beginning.started, body),
-            },
+            Body::Started(body) => self.beginning.start(Told { witness, at, order, body }),
             Body::ImageChanged(body) => latest!(self.beginning.image, body),
             Body::Guarded(body) => latest!(self.helpers.guarded, body),
             Body::Hosted(body) => latest!(self.helpers.hosted, body),
@@ -271,7 +270,7 @@ impl Evidence {
             }
             Body::TurnOpened(body) => {
                 latest!(self.work.turn, body);
-                (self.work.turn_closed, self.work.closed_at) = (false, None);
+                (self.work.turn_closed, self.work.closed_by) = (false, None);
                 self.work.broken_off = false;
                 latest!(self.work.attention, Attention { wants: Wants::None, text: None });
             }
@@ -279,7 +278,7 @@ impl Evidence {
                 // Without a name it is about no turn: the agent waits for its first.
                 let known = self.work.turn.as_ref().map_or("", |turn| turn.body.turn.as_str());
                 if known == body.turn {
-                    (self.work.turn_closed, self.work.closed_at) = (true, Some(at));
+                    (self.work.turn_closed, self.work.closed_by) = (true, Some((witness, at)));
                     self.work.broken_off = body.broken_off;
                 }
             }

@@ -161,11 +161,13 @@ fn is_secret_part(part: &str) -> bool {
         || WITHIN.iter().any(|word| part.contains(word))
 }
 
-/// What has the form of a well-known token, wherever it stands, and the passwords of URLs; in order and apart from each other.
+/// What has the form of a well-known token, wherever it stands, the passwords of URLs and what is in private keys; in order and
+/// apart from each other.
 #[must_use]
 pub fn tokens(text: &str) -> Vec<Range<usize>> {
     let in_token = |b: &u8| b.is_ascii_alphanumeric() || b"_-.+/~=".contains(b);
     let mut found = url_passwords(text);
+    found.extend(keys(text));
     let (mut at, mut before) = (0, "");
     while let Some(skipped) = text.as_bytes()[at..].iter().position(in_token) {
         let start = at + skipped;
@@ -268,6 +270,27 @@ fn is_noise(word: &str) -> bool {
     let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
     let path = word.matches('/').count() > word.len() / 16;
     mixed && !path && !word.contains(['.', '~', '-', '_'])
+}
+
+/// What follows the first line of a private key in the same text, whether or not on lines of its own: up to its last line, or to
+/// what cannot be in a key.
+fn keys(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let in_key = |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "+/=\\:,-".contains(c);
+    let heads = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"];
+    let begins =
+        heads.into_iter().flat_map(|head| text.match_indices(head)).map(|(at, head)| at + head.len());
+    begins.filter_map(move |start| {
+        let rest = &text[start..];
+        let end = rest.find("-----END").unwrap_or(rest.len());
+        let end = rest[..end].find(|c| !in_key(c)).unwrap_or(end);
+        // The last line of one ends as the first does.
+        (!rest[..end].trim().is_empty() && is_begun(&text[..start])).then_some(start..start + end)
+    })
+}
+
+/// Whether the head of a key that ends here is that of its first line.
+fn is_begun(text: &str) -> bool {
+    text.rfind("-----BEGIN ").is_some_and(|begin| text.rfind("-----END ").is_none_or(|end| end < begin))
 }
 
 /// Between `scheme://user:` and the last `@` before the host, whatever stands there.
@@ -455,6 +478,24 @@ mod tests {
             ("x_ghp_abcdefghijKLMNOPQRSTUV", "x_**************************"),
         ] {
             assert_eq!(hidden(text), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_in_a_private_key_is_hidden_on_how_many_lines_it_ever_stands() {
+        let (head, tail) = ("-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----");
+        for (text, left) in [
+            (format!("echo '{head} MIIEow {tail}' > k"), "MIIEow"),
+            (format!("{head}\nMIIEow\nBAAKCA\n{tail}\nmore"), "BAAKCA"),
+            (format!("{{\"key\":\"{head}\\nMIIEow\\n{tail}\\n\"}}"), "MIIEow"),
+            (format!("{head}MIIEow is cut"), "MIIEow"),
+        ] {
+            let shown = hidden(&text);
+            assert!(!shown.contains(left) && shown.contains(head), "{shown}");
+            assert_eq!(shown.contains(tail), text.contains(tail), "{shown}");
+        }
+        for text in [format!("grep '{head}' src"), format!("{tail} and then"), format!("{head}\n")] {
+            assert_eq!(hidden(&text), text);
         }
     }
 

@@ -271,6 +271,23 @@ fn a_verdict_cites_the_facts_the_damage_and_the_kernel() {
     assert!(over.iter().all(|ground| ground.witness != "kernel"), "a recorded end asks nobody");
 }
 
+/// An adapter knows an agent better than the guard that started its wrapper; it was not the guard that said so, nor then.
+#[test]
+fn who_identified_a_program_better_is_cited_for_that_and_it_started_when_it_did() {
+    let again = Body::Started(Started {
+        program: crate::common::process(CLIENT),
+        image: "/opt/agent".into(),
+        cgroup: None,
+    });
+    let evidence = running().tell(Role::Adapter, CLIENT, again).evidence();
+    let proof = prove(&evidence, &seen(ALIVE, ALIVE, ALIVE));
+    let cited: Vec<_> = proof.iter().filter(|ground| ground.fact == "started").collect();
+    assert_eq!(cited.len(), 1);
+    assert!(cited[0].witness.starts_with("adapter") && cited[0].says.contains("/opt/agent"), "{cited:?}");
+    let begun = evidence.beginning.started.as_ref().unwrap();
+    assert!(begun.witness.role == Role::Guard && cited[0].at.wall > begun.at.wall, "{begun:?}");
+}
+
 #[test]
 fn who_is_lost_is_told_with_the_last_sign_of_life_and_nobody_else_is() {
     let dead = seen(DEAD, DEAD, DEAD);

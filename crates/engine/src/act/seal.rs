@@ -92,7 +92,7 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
     // Others' files are read before anybody has to wait for us, also where it may be over only when we have the lock.
     let found = truth.of(home, id);
     let may_be_due = is_due(&found) || owner_of_open_turn(&found.evidence).is_some();
-    let left = may_be_due.then(|| Left::of(&found)).flatten();
+    let left = may_be_due.then(|| Left::of(truth, &found)).flatten();
     let mut writer = dir.write(Role::Sealer, truth.now().boot).map_err(|e| refused(&e))?;
     if !lock::take(writer.file(), Holder::Sealer).map_err(|e| refused(&e))? {
         return Ok(Sealing::Busy);

@@ -18,6 +18,7 @@ pub(crate) struct Following {
     pub(crate) adapter: &'static dyn Adapter,
     pub(crate) process: Identity,
     argv: Vec<String>,
+    place: Place,
     held: Option<Held>,
     reader: Option<(PathBuf, Box<dyn Reader>)>,
     trouble: Option<String>,
@@ -29,8 +30,9 @@ pub(crate) struct Following {
 const ALONE_MS: u64 = 2_000;
 
 impl Following {
-    pub(crate) const fn new(adapter: &'static dyn Adapter, process: Identity, argv: Vec<String>) -> Self {
-        Self { adapter, process, argv, held: None, reader: None, trouble: None, looked_at: None }
+    pub(crate) fn new(adapter: &'static dyn Adapter, process: Identity, argv: Vec<String>) -> Self {
+        let place = Place::default();
+        Self { adapter, process, argv, place, held: None, reader: None, trouble: None, looked_at: None }
     }
 
     /// The agent as it is now; none if it is not provably alive.
@@ -60,6 +62,7 @@ impl Following {
             // An agent that is about to end may have given up its entry already: it was at the same until then.
             Some(_) | None => {}
         }
+        self.place = place;
         self.read_on();
         let told = transcript_sign(&self.story(), about.started_ms);
         let signs: Vec<Sign> = registry.into_iter().chain(told).collect();
@@ -109,6 +112,11 @@ impl Following {
         self.reader.as_ref().map_or_else(Story::default, |(_, reader)| reader.story().clone())
     }
 
+    /// Where it worked when it was last seen.
+    pub(crate) const fn place(&self) -> &Place {
+        &self.place
+    }
+
     pub(crate) const fn held(&self) -> Option<&Held> {
         self.held.as_ref()
     }
@@ -130,7 +138,8 @@ fn transcript_sign(story: &Story, began: i64) -> Option<Sign> {
             (Level { turn: Some(Turn::Working), attention: story.wants }, at, says)
         }
     };
-    Some(Sign { source: Source::Transcript, level, at, until: None, says })
+    let since = turn.closed.map(|(at, _)| at).or(turn.opened_at);
+    Some(Sign { source: Source::Transcript, level, at, since, until: None, says })
 }
 
 /// Whether an instant of an agent's own clock was before it began, in ms of wall time.
@@ -145,17 +154,18 @@ const SLACK_MS: i64 = 1_000;
 pub(crate) fn session_signs(session: &Session, dir: &SessionDir, adapter: &'static dyn Adapter) -> Vec<Sign> {
     let work = &session.evidence.work;
     let mut signs = Vec::new();
-    if let Some(turn) = work.turn.as_ref().filter(|told| is_hook(told.witness.role)) {
-        let (turn_now, at) = match (work.turn_closed, work.closed_at) {
-            (true, Some(at)) => (Turn::Settled, at.wall),
-            (true, None) => (Turn::Settled, turn.at.wall),
-            (false, _) => (Turn::Working, turn.at.wall),
-        };
-        let wants = work.attention.as_ref().filter(|told| is_hook(told.witness.role));
+    // Whoever wrote it down last: what a scribe inferred is no hook's word.
+    let opened = work.turn.as_ref().filter(|_| !work.turn_closed).map(|told| (told.witness, told.at));
+    let opened = opened.map(|(by, at)| (Turn::Working, by, at));
+    let closed = work.closed_by.map(|(by, at)| (Turn::Settled, by, at));
+    let turn = closed.or(opened).filter(|(_, by, _)| is_hook(by.role));
+    let wants = work.attention.as_ref().filter(|told| is_hook(told.witness.role));
+    let times = turn.map(|(.., at)| at.wall).into_iter().chain(wants.map(|told| told.at.wall));
+    if let Some(at) = times.max() {
         let attention = wants.map(|told| Attention::of(told.body.wants));
-        let level = Level { turn: Some(turn_now), attention };
-        let at = wants.map_or(at, |told| at.max(told.at.wall));
-        signs.push(Sign { source: Source::Hook, level, at, until: None, says: "its hooks".to_owned() });
+        let level = Level { turn: turn.map(|(turn, ..)| turn), attention };
+        let says = "its hooks".to_owned();
+        signs.push(Sign { source: Source::Hook, level, at, since: Some(at), until: None, says });
     }
     // Of a host that stands still nobody knows since when the title is another.
     let hosted = session
@@ -166,7 +176,8 @@ pub(crate) fn session_signs(session: &Session, dir: &SessionDir, adapter: &'stat
         .filter(|_| session.seen.host.is_alive() && session.has_answering_host());
     let view = dir.view().filter(|view| hosted.is_some_and(|told| told.body.generation == view.generation));
     if let Some((level, title)) = view.and_then(|view| Some((adapter.title(&view.title)?, view.title))) {
-        signs.push(Sign { source: Source::Title, level, at: wall(), until: None, says: masked(&title) });
+        let (at, says) = (wall(), masked(&title));
+        signs.push(Sign { source: Source::Title, level, at, since: None, until: None, says });
     }
     signs
 }

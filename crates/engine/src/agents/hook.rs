@@ -6,9 +6,11 @@ use abide_core::evidence::{Attention, Body, Role, TurnClosed, TurnOpened, Wants}
 use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_core::identity::Identity;
+use abide_core::verdict::{owner_of_open_turn, program_of};
 
 use super::resume::conversation_of;
-use super::{git, is_kin_of, masked};
+use super::scribe::HEARD;
+use super::{git, is_agent, is_kin_of, masked};
 use crate::notify::{self, Told};
 use crate::truth::{Session, Truth};
 use crate::{Sessions, find};
@@ -41,9 +43,12 @@ impl Sessions {
         let owner = owner(&self.truth, agent);
         let inside = within.and_then(|id| self.find(id).ok()).map(|one| self.sealed_first(&one));
         let inside = inside.filter(|one| one.verdict.status.is_active());
+        let speaker = Speaker { truth: &self.truth, agent, conversation: &heard.conversation, owner };
         let session = match inside {
-            Some(session) => Some(session),
-            None => self.of_its_own(&heard, owner, told_of)?,
+            Some(session) if speaker.speaks_for(&session) => Some(session),
+            // What an agent in it starts to do its work is not what the session is about.
+            Some(session) if speaker.is_below(&session) => None,
+            Some(_) | None => self.of_its_own(&heard, owner, told_of)?,
         };
         let Some(session) = session else { return Ok(None) };
         for body in facts(&session, agent, &heard, owner) {
@@ -70,6 +75,12 @@ impl Sessions {
                 let _ = self.sealed_first(session);
             }
         }
+        // What serves several sessions in the background has the variables of any of them.
+        let is_at =
+            |session: &&Session| session.verdict.status.is_active() && is_at(session, &heard.conversation);
+        if let Some(session) = known.iter().find(is_at) {
+            return Ok(Some(session.clone()));
+        }
         // Without its process nothing could ever be told of it.
         let Some(owner) = owner else { return Ok(None) };
         let is_its = |session: &&Session| {
@@ -95,6 +106,54 @@ impl Sessions {
         notify::call_about(&dir, &body);
         Ok(())
     }
+}
+
+/// Whoever a hook speaks for.
+struct Speaker<'a> {
+    truth: &'a Truth,
+    agent: &'a str,
+    conversation: &'a str,
+    owner: Option<Identity>,
+}
+
+impl Speaker<'_> {
+    /// Whether it is what a session is about: at its conversation, the owner of its open turn, or while none is open, an agent
+    /// in it that no other agent started.
+    fn speaks_for(&self, session: &Session) -> bool {
+        let open = owner_of_open_turn(&session.evidence).filter(|one| self.truth.is_alive(one).is_alive());
+        let may = || match (self.owner, open) {
+            (Some(owner), Some(open)) => owner.is(open),
+            (None, Some(_)) => false,
+            (Some(owner), None) => self.is_below(session) && !self.is_started_by_another(&owner),
+            (None, None) => self.is_below(session),
+        };
+        is_at(session, self.conversation) || may()
+    }
+
+    /// Whether it runs below the program of a session, or is it. Where that cannot be told its variables are believed.
+    fn is_below(&self, session: &Session) -> bool {
+        let Some(program) = program_of(&session.evidence) else { return true };
+        let here = self.truth.identify(std::process::id());
+        if here.is_ok_and(|here| here.pid_ns != program.pid_ns) {
+            return true;
+        }
+        let lives = self.truth.is_alive(program).is_alive();
+        let above = self.truth.ancestors(std::process::id());
+        lives && above.iter().any(|above| above.pid == program.pid)
+    }
+
+    /// Whether an agent stands above this one that is not its wrapper.
+    fn is_started_by_another(&self, owner: &Identity) -> bool {
+        let above = self.truth.ancestors(owner.pid);
+        let wrapper = above.first().filter(|parent| is_kin_of(self.truth, parent, self.agent));
+        above.iter().skip(usize::from(wrapper.is_some())).any(|one| is_agent(self.truth, one))
+    }
+}
+
+/// Whether the latest turn of a session was of this conversation.
+fn is_at(session: &Session, conversation: &str) -> bool {
+    let turn = session.evidence.work.turn.as_ref();
+    turn.and_then(|told| told.body.conversation.as_deref()) == Some(conversation)
 }
 
 /// The agent that a hook was run by: the first of this kind above us, behind nothing but what may stand in between.
@@ -135,7 +194,7 @@ fn facts(session: &Session, agent: &str, heard: &Heard, owner: Option<Identity>)
             let cwd = heard.cwd.clone().unwrap_or_default();
             let stand = git::stand(&cwd);
             let number = work.turn.as_ref().map_or(0, |told| told.order) + 1;
-            let turn = id.clone().unwrap_or_else(|| format!("hook-{number}"));
+            let turn = id.clone().unwrap_or_else(|| format!("{HEARD}{number}"));
             // Its scribe may have seen it first.
             let same = |told: &TurnOpened| {
                 told.turn == turn && told.owner.zip(owner).is_some_and(|(one, other)| one.is(&other))

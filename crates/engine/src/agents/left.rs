@@ -1,5 +1,7 @@
 //! What an agent left behind that is gone: why its turn is over, and a summary of what it did, out of its own transcript.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use abide_agents::{Place, Story};
@@ -7,9 +9,9 @@ use abide_core::evidence::Summary;
 use abide_core::evidence::fold::Saved;
 
 use super::resume::{conversation_of, cwd_of};
-use super::{adapter_of, unanswered};
+use super::{adapter_of, unanswered, writer_of};
 use crate::launch;
-use crate::truth::Session;
+use crate::truth::{Relative, Session, Truth};
 
 /// So many files are named in a summary.
 const FILES: usize = 100;
@@ -19,19 +21,17 @@ pub(crate) struct Left {
     agent: &'static str,
     conversation: String,
     story: Story,
+    writer: Option<Relative>,
 }
 
 impl Left {
     /// What the agent of a session left, if its transcript is found from here.
-    pub(crate) fn of(session: &Session) -> Option<Self> {
-        let text = |value: std::ffi::OsString| value.into_string().ok();
-        let variables = launch::environment().into_iter();
-        let variables = variables.filter_map(|(key, value)| Some((text(key)?, text(value)?))).collect();
-        Self::at(session, Place { cwd: cwd_of(session), variables })
+    pub(crate) fn of(truth: &Truth, session: &Session) -> Option<Self> {
+        Self::at(truth, session, Place { cwd: cwd_of(session), variables: variables() })
     }
 
     /// The same, where it is known at which place it worked.
-    pub(crate) fn at(session: &Session, place: Place) -> Option<Self> {
+    pub(crate) fn at(truth: &Truth, session: &Session, place: Place) -> Option<Self> {
         let adapter = adapter_of(session)?;
         let told = || adapter.named_in(&session.evidence.beginning.launched.as_ref()?.body.argv);
         let conversation = conversation_of(session).or_else(told)?;
@@ -42,12 +42,14 @@ impl Left {
         let transcript = saved.or_else(|| adapter.transcript(&place, &conversation))?;
         let mut reader = adapter.reader(&transcript, &conversation);
         reader.read_on().ok()?;
-        Some(Self { agent: adapter.name(), story: reader.story().clone(), conversation })
+        let writer = writer_of(truth, adapter, (&place, &conversation));
+        Some(Self { agent: adapter.name(), story: reader.story().clone(), conversation, writer })
     }
 
     /// Why the turn is over that it was at.
     pub(crate) fn reason(left: Option<&Self>) -> String {
-        reason(left.map(|left| unanswered(&left.story)).unwrap_or_default())
+        let writer = left.and_then(|left| left.writer.as_ref());
+        reason(left.map(|left| unanswered(&left.story)).unwrap_or_default(), writer)
     }
 
     /// Whether anything was written of it since the session began.
@@ -60,8 +62,18 @@ impl Left {
     }
 }
 
-/// Why a turn is over whose agent is gone.
-pub(crate) fn reason(unanswered: Vec<String>) -> String {
+/// The variables of this command that say where agents keep their files.
+pub(super) fn variables() -> BTreeMap<String, String> {
+    let text = |value: OsString| value.into_string().ok();
+    let all = launch::environment().into_iter();
+    all.filter_map(|(key, value)| Some((text(key)?, text(value)?))).collect()
+}
+
+/// Why a turn is over whose agent is gone. One that another process goes on with is over only here.
+pub(crate) fn reason(unanswered: Vec<String>, writer: Option<&Relative>) -> String {
+    if let Some(Relative { pid, name, .. }) = writer {
+        return format!("its agent ended; the turn goes on in process {pid} ({name})");
+    }
     let reason = "its agent ended in the middle of it".to_owned();
     if unanswered.is_empty() { reason } else { format!("{reason}; unanswered: {}", unanswered.join(", ")) }
 }

@@ -13,7 +13,8 @@ use abide_core::id::SessionId;
 use abide_core::verdict::program_of;
 
 use super::checkpoint::Ahead;
-use super::{Agent, Asked, Health, adapter_of, began_at, scribe, unanswered};
+use super::left::variables;
+use super::{Agent, Asked, Health, adapter_of, began_at, scribe, unanswered, writer_of};
 use crate::truth::Session;
 use crate::{Sessions, names};
 
@@ -86,6 +87,15 @@ fn story_in(adapter: &dyn Adapter, path: &Path, conversation: &str) -> Story {
 }
 
 impl Sessions {
+    /// The process that goes on with the conversation of a session that is over, and what it was at: the agent's own one is gone.
+    #[must_use]
+    pub fn goes_on(&self, session: &Session) -> Option<(u32, String)> {
+        let (adapter, conversation) = adapter_of(session).zip(conversation_of(session))?;
+        let place = Place { cwd: cwd_of(session), variables: variables() };
+        let writer = writer_of(self.truth(), adapter, (&place, &conversation))?;
+        Some((writer.pid, conversation))
+    }
+
     /// Waits until nobody else goes on with a conversation.
     ///
     /// # Errors
@@ -228,6 +238,9 @@ impl Sessions {
         };
         if let Some(agent) = of_kind().find(is_at) {
             return Writer::Process(agent.process.pid);
+        }
+        if let Some(writer) = writer_of(self.truth(), adapter, (place, conversation)) {
+            return Writer::Process(writer.pid);
         }
         if let Some(why) = untold(&asked, adapter.name()) {
             return Writer::Unknown(why);

@@ -30,7 +30,7 @@ use crate::truth::{Relative, Session, Truth};
 use crate::wait::Ending;
 
 use keep::Keeping;
-pub(crate) use tell::is_ours;
+pub(crate) use tell::{HEARD, is_ours};
 
 /// How a process learns that it is to be a scribe.
 pub(crate) const ARGUMENT: &CStr = c"__scribe";
@@ -123,8 +123,8 @@ struct Scribe<'a> {
     following: Option<Following>,
     /// The last turn that the transcript told to be over: the conversation, how many prompts, and its name.
     told: Option<(String, u64, Option<String>)>,
-    /// The turn that has a name of ours will be the prompt of this number in the transcript.
-    ours: Option<u64>,
+    /// The turn that we gave this name will be the prompt of this number in the transcript.
+    ours: Option<(String, u64)>,
     keeping: Keeping,
     /// Where the agent works that is yet to be seen: as whatever starts it does.
     place: Option<Place>,
@@ -211,12 +211,21 @@ impl Scribe<'_> {
             self.place = self.place_of_program();
         }
         match self.look() {
+            // What was heard meanwhile, by a hook for one, is taken into account first.
+            Some(_) if self.has_heard_more() => {}
             Some(agent) => self.tell(&agent),
             // Its agent may have died together with the scribe before.
             None if self.following.is_none() => self.seal(),
             None => {}
         }
         self.keep();
+    }
+
+    /// Whether more is on record than the last look knew of. Its growth ends the next pause.
+    fn has_heard_more(&mut self) -> bool {
+        let known = self.session().evidence.record.facts;
+        self.ending.look_again(self.truth, self.home);
+        self.session().evidence.record.facts != known
     }
 
     /// The agent as it is now; none if there is none.
@@ -301,7 +310,7 @@ impl Scribe<'_> {
             let level = abide_agents::shown(agent.adapter, &super::lines(&shown.screen))?;
             let says = "what it shows".to_owned();
             let at = wall();
-            Some(Sign { source: Source::Screen, level, at, until: Some(at + SHOWN_MS), says })
+            Some(Sign { source: Source::Screen, level, at, since: None, until: Some(at + SHOWN_MS), says })
         });
         self.at.shown.clone()
     }

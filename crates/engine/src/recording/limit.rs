@@ -46,6 +46,21 @@ pub(crate) fn failed((id, status): (&SessionId, Status), error: &io::Error) -> F
     failure.about(id.as_str()).in_status(status)
 }
 
+/// Nothing was ever recorded of a program that was started elsewhere.
+pub(crate) fn unrecorded(session: &Session) -> Option<Failure> {
+    let id = &session.id;
+    session.is_unrecorded().then(|| {
+        let why =
+            format!("session {id} has no recording: its program was started elsewhere, and is only followed");
+        Failure::new(Code::NoTerminal, why)
+            .hint(format!(
+                "`abide events {id}` shows what is on record; what `run` and `resume` start is recorded"
+            ))
+            .about(id.as_str())
+            .in_status(session.verdict.status)
+    })
+}
+
 /// The end of a span comes before its beginning.
 #[must_use]
 pub fn reversed(id: &SessionId, status: Status) -> Failure {

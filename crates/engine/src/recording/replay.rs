@@ -20,7 +20,7 @@ use abide_sys::signal::Signals;
 
 use super::damage::{Damage, Gap};
 use super::keyframes::Point;
-use super::limit::{Clock, Limit, failed, let_go, read_start, reversed, too_short};
+use super::limit::{Clock, Limit, failed, let_go, read_start, reversed, too_short, unrecorded};
 use super::replayed::Replayed;
 use super::tail::{News, Tail};
 use super::whole::Due;
@@ -115,6 +115,10 @@ impl<'a> Replay<'a> {
         span: &Span,
         follow: bool,
     ) -> Result<Self, Failure> {
+        unrecorded(session).map_or(Ok(()), Err)?;
+        if let Some(refused) = unrecorded(session) {
+            return Err(refused);
+        }
         let id = &session.id;
         let failed = |e: io::Error| failed((id, session.verdict.status), &e);
         let dir = home.session(id).map_err(|untrusted| failed(io::Error::other(untrusted.says())))?;

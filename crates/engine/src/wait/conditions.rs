@@ -51,6 +51,11 @@ pub struct Stood {
 }
 
 impl Conditions {
+    /// Whether nothing is asked of what is shown.
+    const fn of_agent_alone(&self) -> bool {
+        self.of_agent() && self.shown.is_empty() && self.idle_ms.is_none() && self.since.is_none()
+    }
+
     /// Whether something is asked of an agent.
     const fn of_agent(&self) -> bool {
         self.turn.is_some() || !self.attention.is_empty()
@@ -165,7 +170,8 @@ impl Baseline {
 struct Watched<'a> {
     /// The session, and what becomes readable at its end.
     ending: Ending,
-    replay: Replay<'a>,
+    /// None where nothing is recorded, and nothing is asked of what is shown.
+    replay: Option<Replay<'a>>,
     sought: Option<Sought>,
     position: u64,
     /// When something was shown last, in ms of boot time.
@@ -185,6 +191,9 @@ impl<'a> Watched<'a> {
         deadline: Option<u64>,
     ) -> Result<Self, Failure> {
         let ending = Ending::new(truth, home, id);
+        if ending.session.is_unrecorded() && conditions.of_agent_alone() {
+            return Ok(Self::of(ending, None));
+        }
         let session = &ending.session;
         // Whoever has little time is not kept by a host that does not answer: the recording says the same.
         let left = deadline.map_or(u64::MAX, |at| at.saturating_sub(clock::now().boot));
@@ -209,17 +218,21 @@ impl<'a> Watched<'a> {
         }
         let shown_at = if conditions.since.is_some() { 0 } else { clock::now().boot };
         let baseline = conditions.since.map_or(Baseline::None, |_| Baseline::Ahead(clock::now().boot));
-        Ok(Self {
+        Ok(Self { position: from, shown_at, baseline, ..Self::of(ending, Some(replay)) })
+    }
+
+    const fn of(ending: Ending, replay: Option<Replay<'a>>) -> Self {
+        Self {
             ending,
             replay,
             sought: None,
-            position: from,
-            shown_at,
-            baseline,
+            position: 0,
+            shown_at: 0,
+            baseline: Baseline::None,
             met: false,
             over: false,
             broken_since: None,
-        })
+        }
     }
 
     /// Takes in what was shown, until the conditions are met or all of it is taken in.
@@ -231,7 +244,13 @@ impl<'a> Watched<'a> {
             self.judge(asked, true);
         }
         while !self.met && !self.over {
-            let (fresh, caught_up) = match self.replay.next()? {
+            let Some(replay) = &mut self.replay else {
+                self.ending.look_again(truth, home);
+                self.over = self.ending.session.is_over();
+                self.judge(asked, true);
+                return Ok(());
+            };
+            let (fresh, caught_up) = match replay.next()? {
                 Some(step) => {
                     self.position = step.at.position;
                     match step.what {
@@ -255,12 +274,11 @@ impl<'a> Watched<'a> {
             };
             let first = self.sought.is_none();
             let since = conditions.since.is_some();
-            self.sought.get_or_insert_with(|| {
-                Sought::new(conditions.shown.clone(), since, self.replay.screen_mut())
-            });
+            self.sought
+                .get_or_insert_with(|| Sought::new(conditions.shown.clone(), since, replay.screen_mut()));
             if caught_up {
                 // What an update or the veil holds back for too long is shown without anything that would be read.
-                self.replay.elapse();
+                replay.elapse();
                 self.ending.look_again(truth, home);
                 self.look_beyond();
             }
@@ -277,8 +295,9 @@ impl<'a> Watched<'a> {
     /// Takes in what was shown since the recording was cut.
     fn look_beyond(&mut self) {
         let is_cut = self.ending.session.evidence.record.cut.is_some();
-        if is_cut && self.replay.take_unrecorded() && self.replay.position() > self.position {
-            self.position = self.replay.position();
+        let Some(replay) = self.replay.as_mut().filter(|_| is_cut) else { return };
+        if replay.take_unrecorded() && replay.position() > self.position {
+            self.position = replay.position();
             self.shown_at = clock::now().boot;
         }
     }
@@ -286,8 +305,9 @@ impl<'a> Watched<'a> {
     fn judge(&mut self, (conditions, until): (&Conditions, Until), caught_up: bool) {
         let broken_off = caught_up && conditions.turn == Some(Turn::Settled) && self.breaks_off();
         let shown = conditions.since.is_none_or(|since| self.position > since);
-        let screen = self.replay.screen_mut();
-        let mut holds = self.sought.as_mut().map(|sought| sought.hold(screen, shown)).unwrap_or_default();
+        let sought = self.sought.as_mut().zip(self.replay.as_mut());
+        let holds = sought.map(|(sought, replay)| sought.hold(replay.screen_mut(), shown));
+        let mut holds = holds.unwrap_or_default();
         // What is said of now can be told only where all of it was taken in.
         let now = clock::now().boot;
         let quiet = caught_up && shown && !self.over;
@@ -295,7 +315,7 @@ impl<'a> Watched<'a> {
         holds.extend(conditions.idle_ms.map(idle));
         let Session { verdict, evidence, .. } = &self.ending.session;
         let work = &evidence.work;
-        let turned = work.closed_at.or(work.turn.as_ref().map(|told| told.at));
+        let turned = work.closed_by.map(|(_, at)| at).or(work.turn.as_ref().map(|told| told.at));
         let told = [turned, work.attention.as_ref().map(|told| told.at)].into_iter().flatten();
         let timely = |told: Option<Moment>| caught_up && told.is_none_or(|at| self.baseline.is_before(at));
         holds.extend(conditions.turn.map(|turn| verdict.turn == turn && timely(turned) && !broken_off));
@@ -334,13 +354,17 @@ impl<'a> Watched<'a> {
     /// expected of who follows an agent that ended.
     fn wake_at(&self, conditions: &Conditions, looked: u64) -> Option<u64> {
         let idle = conditions.idle_ms.map(|ms| self.shown_at.saturating_add(ms));
-        let shown = self.replay.screen().hold_ends().map(|ends| ends.div_ceil(1000));
+        let shown = self
+            .replay
+            .as_ref()
+            .and_then(|replay| replay.screen().hold_ends())
+            .map(|ends| ends.div_ceil(1000));
         let told = self.broken_since.map(|since| since.saturating_add(LAST_WORD_MS));
         idle.into_iter().chain(shown).chain(told).filter(|at| *at > looked && !self.met).min()
     }
 
     fn bells(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.replay.bell().into_iter().chain(self.ending.fds())
+        self.replay.as_ref().and_then(Replay::bell).into_iter().chain(self.ending.fds())
     }
 
     fn stood(self, truth: &Truth, home: &Home) -> Stood {

@@ -1,5 +1,5 @@
 //! A stand-in for Claude Code, for tests without a model: it keeps the same list of sessions, writes transcripts of the
-//! same form, shows the same title and the same question before it runs a tool. It is started under the name `claude`.
+//! same form, runs the hooks in its settings, shows the same title and the same question before it runs a tool. It is started under the name `claude`.
 //! A prompt with `TOOL:[command]` has it ask for that command; `HANG` has it work until it is left; `UNLISTED` is answered without being listed as at work; `exit N` ends it with that
 //! code; with `LATE` it works for a while before it writes anything; anything else is answered. Without a terminal it asks nobody, and ends with the code of the tool that it ran. With `--untrusted` it asks a question first; with `--slow` it
 //! takes its time before its input is there, and loses what is typed before. With `--wrap` before
@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use abide_sys::{clock, poll};
 use serde_json::{Value, json};
@@ -66,7 +66,8 @@ fn run(args: &[String]) -> io::Result<u8> {
         return Err(io::Error::other(format!("No conversation found with session ID: {id}")));
     }
     let leaf = last_answered(&transcript);
-    let mut claude = Claude { id, cwd: cwd.display().to_string(), transcript, entry, leaf, tty: true };
+    let (cwd, settings) = (cwd.display().to_string(), home.join("settings.json"));
+    let mut claude = Claude { id, cwd, transcript, entry, settings, leaf, tty: true };
     let code = match after("-p") {
         Some(prompt) => {
             claude.tty = false;
@@ -94,6 +95,7 @@ struct Claude {
     transcript: PathBuf,
     /// Its entry in the list of sessions.
     entry: PathBuf,
+    settings: PathBuf,
     leaf: Option<String>,
     tty: bool,
 }
@@ -126,8 +128,10 @@ impl Claude {
                     }
                     if !prompt.trim().is_empty() {
                         self.turn(prompt.trim(), &mut keys)?;
+                        self.show("\x1b]0;✳ Claude Code\x07")?;
+                        self.hook("Stop", json!({}))?;
                         self.list(Some("idle"), None)?;
-                        self.show("\x1b]0;✳ Claude Code\x07\r\n❯ ")?;
+                        self.show("\r\n❯ ")?;
                     }
                 }
                 key => {
@@ -145,7 +149,9 @@ impl Claude {
             self.busy()?;
             let _ = poll::readable(&[io::stdin().as_fd()], Some(LATE_MS));
         }
-        self.line("user", json!({ "role": "user", "content": prompt }))?;
+        let uuid = random()?;
+        self.hook("UserPromptSubmit", json!({ "prompt": prompt, "prompt_id": format!("prompt-{uuid}") }))?;
+        self.line_of(uuid, "user", json!({ "role": "user", "content": prompt }))?;
         if prompt.contains("UNLISTED") {
             // Long enough to be seen in the transcript, where alone it stands.
             let _ = poll::readable(&[io::stdin().as_fd()], Some(UNLISTED_MS));
@@ -227,8 +233,31 @@ impl Claude {
         fs::rename(next, &self.entry)
     }
 
+    /// Runs what its settings have it run then, one after the other.
+    fn hook(&self, occasion: &str, more: Value) -> io::Result<()> {
+        let settings = fs::read(&self.settings).unwrap_or_default();
+        let settings: Value = serde_json::from_slice(&settings).unwrap_or_default();
+        let mut told = json!({ "session_id": self.id, "transcript_path": self.transcript, "cwd": self.cwd,
+            "hook_event_name": occasion });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            told[key] = value.clone();
+        }
+        let groups = settings["hooks"][occasion].as_array().into_iter().flatten();
+        for hook in groups.filter_map(|group| group["hooks"].as_array()).flatten() {
+            let command = hook["command"].as_str().unwrap_or_default();
+            let mut hook = Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).spawn()?;
+            // Not every hook wants to hear it.
+            let _ = hook.stdin.take().map(|mut stdin| stdin.write_all(told.to_string().as_bytes()));
+            hook.wait()?;
+        }
+        Ok(())
+    }
+
     fn line(&mut self, kind: &str, message: Value) -> io::Result<()> {
-        let uuid = random()?;
+        self.line_of(random()?, kind, message)
+    }
+
+    fn line_of(&mut self, uuid: String, kind: &str, message: Value) -> io::Result<()> {
         let line = json!({ "type": kind, "uuid": uuid, "parentUuid": self.leaf, "isSidechain": false, "sessionId": self.id,
             "cwd": self.cwd, "version": VERSION, "timestamp": time(), "promptId": format!("prompt-{uuid}"),
             "message": message });

@@ -65,6 +65,44 @@ fn the_end_of_an_adopted_process_is_told_exactly_and_to_whoever_waits() {
     assert_eq!(outcome(&told), expected);
 }
 
+/// What its agent does is on record without a recording.
+#[test]
+fn turn_and_attention_of_an_adopted_agent_are_waited_for_and_that_nothing_is_recorded_is_said() {
+    let world = World::new();
+    let gate = Gate::new(&world.beside("gate"));
+    let _held = gate.hold();
+    let mut command = Command::new(claude(&world));
+    command.args(["-p", &format!("TOOL:[read go < {}]", world.beside("gate"))]);
+    let mut agent = Running::start(
+        command
+            .env("HOME", world.beside(""))
+            .current_dir(world.beside(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null()),
+    );
+    until("it is listed", || listed(&world, agent.pid()).is_some());
+    let id = adopted(&world, &agent.pid().to_string());
+    super::until_it(&world, &id, &["--turn", "working"]);
+    super::until_it(&world, &id, &["--attention", "none"]);
+    let asks: [&[&str]; 4] = [
+        &["snapshot"],
+        &["logs"],
+        &["wait", "--text", "x"],
+        &["export", "--format", "txt", "-o", "/dev/null"],
+    ];
+    for ask in asks {
+        let ran = world.abide.run(&[ask, &["--json", &id]].concat());
+        let error = &ran.json()["error"];
+        assert_eq!(error["code"], "no_terminal", "{ask:?} {ran:?}");
+        assert!(error["message"].to_string().contains("has no recording"), "{error}");
+    }
+    let mut waiter = world.start(&["wait", "--turn", "settled", &id]);
+    until("it waits", || waits(&waiter));
+    gate.open();
+    let _ = agent.reap();
+    assert_eq!(waiter.reap(), Ending::Exited(0));
+}
+
 #[test]
 fn an_adopted_process_is_stopped_and_how_it_took_that_is_told() {
     let world = World::new();

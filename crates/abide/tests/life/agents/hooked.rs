@@ -2,12 +2,13 @@
 
 use std::process::Stdio;
 
+use abide_sys::clock;
 use abide_testkit::deadline::until;
-use abide_testkit::{Ending, Ran, Running, Terminal};
+use abide_testkit::{Ending, Observer, Ran, Running, Terminal};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{claude, done, listed, stands};
+use super::{claude, done, launched, listed, scribe, stands, until_it};
 use crate::common::{Gate, World, data, ends_are_kept, observer, pid};
 
 /// What the agent tells its hooks, as a file.
@@ -21,10 +22,15 @@ pub(super) fn telling(world: &World, name: &str, more: &Value) -> String {
 }
 
 pub(super) fn hook(world: &World, occasion: &str, told: &str) -> String {
+    format!("{} < {told}", hearing(world, "claude", occasion))
+}
+
+/// What an agent's settings have it run.
+pub(super) fn hearing(world: &World, agent: &str, occasion: &str) -> String {
     let command = world.abide.command(&[]);
     let (exe, home) =
         (command.get_program().to_string_lossy().into_owned(), world.home.path().display().to_string());
-    format!("ABIDE_HOME={home} {exe} hook claude {occasion} < {told}")
+    format!("ABIDE_HOME={home} {exe} hook {agent} {occasion}")
 }
 
 /// The sessions that `ls -a` lists.
@@ -132,7 +138,9 @@ fn the_owner_of_a_turn_is_found_behind_shells_and_scripts_and_is_nobody_where_it
     let gates = ["gate", "over", "end"].map(|name| Gate::new(&world.beside(name)));
     let script = world.home.around().file("script", &format!("{script}echo > ran\nread go < end\n"));
     let prompt = format!("TOOL:[sh {}]", script.display());
-    let id = world.launch(&["--no-tty", "--cwd", &world.beside("")], &[&claude(&world), "-p", &prompt]);
+    let conversation = "0a1b2c3d-0000-4000-8000-000000000001";
+    let command = [&claude(&world), "--session-id", conversation, "-p", &prompt];
+    let id = world.launch(&["--no-tty", "--cwd", &world.beside("")], &command);
     until("the script has run", || std::path::Path::new(&world.beside("ran")).exists());
     gates[0].open();
     let _ = std::fs::read(world.beside("over"));
@@ -145,6 +153,126 @@ fn the_owner_of_a_turn_is_found_behind_shells_and_scripts_and_is_nobody_where_it
     }
     gates[2].open();
     let _ = world.wait(&id);
+}
+
+/// How often a process has waited for something.
+fn waits(process: &Observer) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid())).expect("it lives");
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.and_then(|count| count.trim().parse().ok()).expect("a count")
+}
+
+/// Waits until the scribe has looked at everything, however often it waits for that.
+fn until_looked(scribe: &Observer) {
+    let before = waits(scribe);
+    until("the scribe has looked again", || waits(scribe) > before + 6);
+}
+
+/// An agent changes its list of sessions and its title only once its hooks have run, and they may take their time.
+#[test]
+fn a_turn_that_hooks_tell_of_is_told_once_and_not_taken_back_by_a_list_from_before() {
+    let world = World::new();
+    let gates =
+        ["began", "go", "done", "end"].map(|name| (Gate::new(&world.beside(name)), world.beside(name)));
+    let hooks = |occasion: &str, reached: usize| {
+        let [reached, gate] = [&gates[reached].1, &gates[reached + 1].1];
+        let commands = [hearing(&world, "claude", occasion), format!("echo > {reached}; read go < {gate}")];
+        json!([{ "hooks": commands.map(|command| json!({ "type": "command", "command": command })) }])
+    };
+    let settings =
+        json!({ "hooks": { "UserPromptSubmit": hooks("UserPromptSubmit", 0), "Stop": hooks("Stop", 2) } });
+    std::fs::create_dir(world.beside(".claude")).expect("a directory");
+    let _ = world.home.around().file(".claude/settings.json", &settings.to_string());
+    let id = launched(&world);
+    until_it(&world, &id, &["--turn", "settled"]);
+    let scribe = scribe(&world, &id);
+    done(&world, &["type", &id, "hello", "--enter"]);
+    for (reached, turn) in [(0, "working"), (2, "settled")] {
+        let _ = std::fs::read(&gates[reached].1);
+        until_looked(&scribe);
+        assert_eq!(stands(&world, &id), (turn.to_owned(), "none".to_owned()));
+        gates[reached + 1].0.open();
+    }
+    until_looked(&scribe);
+    done(&world, &["keys", &id, "Ctrl-D"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    let told = |fact: &str| {
+        let named = |body: &Value| body["turn"] != "";
+        world.told(&id, fact).into_iter().filter(named).collect::<Vec<_>>()
+    };
+    let (opened, closed) = (told("turn_opened"), told("turn_closed"));
+    assert_eq!((opened.len(), closed.len()), (1, 1), "{opened:?} {closed:?}");
+    assert_eq!((&closed[0]["turn"], &closed[0]["reason"]), (&opened[0]["turn"], &"answered".into()));
+}
+
+/// What it leaves painted when it ends says that it works.
+#[test]
+fn an_agent_that_said_that_it_ends_opens_no_turn_and_asks_for_nobody() {
+    let world = World::new();
+    let said = telling(&world, "said.json", &json!({ "reason": "other" }));
+    let id = world.launch(
+        &["--cwd", &world.beside("")],
+        &[&claude(&world), "--session-id", "0a1b2c3d-0000-4000-8000-000000000001"],
+    );
+    until_it(&world, &id, &["--turn", "settled"]);
+    done(&world, &["prompt", &id, "please HANG"]);
+    until_it(&world, &id, &["--turn", "working"]);
+    let mut ending = std::process::Command::new("sh");
+    ending
+        .args(["-c", &hook(&world, "SessionEnd", &said)])
+        .env("ABIDE_SESSION", &id)
+        .env("HOME", world.beside(""));
+    assert_eq!(Ran::of(&mut ending).code(), Some(0));
+    assert_eq!(stands(&world, &id), ("settled".to_owned(), "none".to_owned()));
+    let scribe = scribe(&world, &id);
+    // Its title is older than what it said for a while, and stands there for longer.
+    let told = clock::now().boot;
+    until("its title counts again", || clock::now().boot > told + 1_200);
+    done(&world, &["mark", &id, "here"]);
+    until_looked(&scribe);
+    assert_eq!((stands(&world, &id).0.as_str(), world.told(&id, "turn_opened").len()), ("settled", 1));
+    done(&world, &["stop", &id]);
+    assert_eq!(world.told(&id, "turn_opened").len(), 1);
+}
+
+/// An agent may start another one to do its work, and what serves several in the background has the variables of one.
+#[test]
+fn what_an_agent_of_another_conversation_tells_is_not_of_the_session_that_its_variables_name() {
+    let world = World::new();
+    let copied = Ran::of(std::process::Command::new("cp").args(["/bin/sh", &world.beside("codex")]));
+    assert_eq!(copied.code(), Some(0), "{copied:?}");
+    let other = json!({ "session_id": "0a1b2c3d-0000-4000-8000-000000000002", "prompt": "x", "prompt_id": "other",
+        "tool_name": "Bash", "tool_input": { "command": "x" }, "reason": "exit" });
+    let other = telling(&world, "other.json", &other);
+    let all = |agent: &str, occasions: &[&str]| {
+        let hooks =
+            occasions.iter().map(|occasion| format!("{} < {other}; ", hearing(&world, agent, occasion)));
+        hooks.collect::<String>()
+    };
+    let inner = all("codex", &["UserPromptSubmit", "PermissionRequest", "PostToolUse", "Stop", "SessionEnd"]);
+    let script = world.home.around().file("inner", &inner).display().to_string();
+    let outside = all("claude", &["UserPromptSubmit", "PermissionRequest", "Stop"]);
+    let outside = world.home.around().file("outside", &outside).display().to_string();
+    let [go, _told, end] = ["go", "told", "end"].map(|name| Gate::new(&world.beside(name)));
+    let [codex, go_on, told, over] = ["codex", "go", "told", "end"].map(|name| world.beside(name));
+    let tool = format!("TOOL:[read go < {go_on}; {codex} {script}; echo > {told}; read go < {over}]");
+    let id = world.launch(&["--no-tty", "--cwd", &world.beside("")], &[&claude(&world), "-p", &tool]);
+    until_it(&world, &id, &["--turn", "working"]);
+    // As one that some other session started, and that outlives it, would.
+    let mut daemon = std::process::Command::new("sh");
+    daemon.arg(&outside).env("ABIDE_SESSION", &id).env("HOME", world.beside(""));
+    assert_eq!(Ran::of(&mut daemon).code(), Some(0));
+    go.open();
+    let _ = std::fs::read(&told);
+    assert_eq!(stands(&world, &id), ("working".to_owned(), "none".to_owned()));
+    for fact in ["turn_opened", "turn_closed", "attention"] {
+        let by_hook = |fact: &&Value| fact["w"].as_str().is_some_and(|by| by.starts_with("hook"));
+        let facts = world.facts(&id);
+        let told: Vec<_> = facts.iter().filter(|one| one["fact"] == fact).filter(by_hook).collect();
+        assert!(told.is_empty(), "{told:?}");
+    }
+    end.open();
+    assert_eq!(world.wait(&id).0, Some(0));
 }
 
 /// Hooks may be run side by side.
@@ -175,4 +303,10 @@ fn a_hook_never_fails_and_says_what_came_of_it_only_where_that_is_asked() {
         assert_eq!(told["session"], Value::Null);
     }
     assert!(!world.home.path().join("sessions").exists());
+    for args in
+        [["hook", "claude"].as_slice(), &["hook"], &["hook", "claude", "Stop", "more"], &["hook", "--none"]]
+    {
+        let ran = Ran::of(world.abide.command(args).stdin(Stdio::null()));
+        assert_eq!((ran.code(), ran.stderr.is_empty()), (Some(0), false), "{args:?} {ran:?}");
+    }
 }

@@ -8,8 +8,45 @@ use abide_testkit::{Ran, Running, Terminal};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::hooked::{hearing, telling};
 use super::{claude, done, launched, transcript, until_it};
 use crate::common::{World, data};
+
+/// Codex leaves the writing to a process in the background, which locks what it writes to.
+#[test]
+fn a_conversation_that_a_process_in_the_background_goes_on_with_is_not_resumed_and_its_turn_is_not_over() {
+    const ID: &str = "0a1b2c3d-0000-4000-8000-000000000001";
+    let world = World::new();
+    let copied = Ran::of(std::process::Command::new("cp").args(["/bin/sh", &world.beside("codex")]));
+    assert_eq!(copied.code(), Some(0), "{copied:?}");
+    std::fs::create_dir_all(world.beside(".codex/thread-writer-locks")).expect("a directory");
+    let lock = world.beside(&format!(".codex/thread-writer-locks/{ID}.lock"));
+    let writer = Running::start(
+        std::process::Command::new("sh")
+            .args(["-c", &format!("exec 9> {lock}; echo ready; exec sleep 1000")]),
+    );
+    let writer = writer.ready();
+    let told = telling(&world, "told.json", &serde_json::json!({ "prompt": "go", "turn_id": "turn" }));
+    let script = format!("{} < {told}; sleep 1000", hearing(&world, "codex", "UserPromptSubmit"));
+    let script = world.home.around().file("script", &script).display().to_string();
+    let id = world.launch(&["--cwd", &world.beside("")], &[&world.beside("codex"), &script]);
+    until_it(&world, &id, &["--turn", "working"]);
+    let stopped = world.abide.run(&["stop", &id]);
+    let note = format!("process {} goes on with conversation {ID}", writer.pid());
+    assert!(stopped.code() == Some(0) && stopped.stderr.contains(&note), "{stopped:?}");
+    until("its turn is closed on record", || !world.told(&id, "turn_closed").is_empty());
+    let closed = world.told(&id, "turn_closed").pop().expect("its turn is closed");
+    let (pid, reason) = (writer.pid().to_string(), closed["reason"].to_string());
+    assert!(reason.contains("goes on in process") && reason.contains(&pid), "{closed}");
+    let refused = world.abide.run(&["resume", "--json", "-d", &id]);
+    let error = refused.json()["error"].clone();
+    assert_eq!((refused.code(), &error["code"]), (Some(6), &"conversation_in_use".into()), "{error}");
+    assert!(error["message"].to_string().contains(&pid), "{error}");
+    writer.observer().signal(Signal::KILL);
+    writer.observer().await_end();
+    let refused = world.abide.run(&["resume", "--json", "-d", &id]);
+    assert_ne!(refused.json()["error"]["code"], "conversation_in_use", "{refused:?}");
+}
 
 /// Rows 48 and 49.
 #[test]

@@ -10,19 +10,23 @@ use super::Scribe;
 use crate::act::seal;
 use crate::agents::following::Following;
 use crate::agents::left::Left;
-use crate::agents::{Agent, git, left, masked, unanswered, wraps};
+use crate::agents::resume::conversation_of;
+use crate::agents::{Agent, git, left, masked, unanswered, wraps, writer_of};
 use crate::notify;
+use crate::truth::Relative;
 
 impl Scribe<'_> {
     /// Writes down how the agent stands, where that is news.
     pub(super) fn tell(&mut self, agent: &Agent) {
         let told = agent.story.turn.as_ref();
-        if self.has_missed_one(agent) {
+        let going = self.is_going(agent);
+        if !going && self.has_missed_one(agent) {
             self.tell_working(agent, told.and_then(|turn| turn.id.clone()));
         }
         // The transcript may not tell of this turn yet.
         let open = told.filter(|turn| turn.closed.is_none()).and_then(|turn| turn.id.clone());
         match agent.standing.turn {
+            Turn::Working if going => {}
             Turn::Working => self.tell_working(agent, open),
             Turn::Settled => {
                 // Saved before it is on record: nothing is once it is closed.
@@ -36,12 +40,20 @@ impl Scribe<'_> {
         let work = &self.session().evidence.work;
         let open = work.turn.is_some() && !work.turn_closed;
         let known = work.attention.as_ref().map_or(Wants::None, |told| told.body.wants);
-        let wants = agent.standing.attention.wants().filter(|wants| *wants != known && open);
+        let wants = agent.standing.attention.wants().filter(|wants| *wants != known && open && !going);
         if let Some(wants) = wants {
             let sign = agent.signs.iter().find(|sign| Some(sign.source) == agent.standing.attention_by);
             let text = sign.map(|sign| masked(&sign.says));
             self.write(Body::Attention(Attention { wants, text }));
         }
+    }
+
+    /// Whether it said that it ends, or was asked to: what it leaves painted begins nothing and asks for nobody any more.
+    fn is_going(&self, agent: &Agent) -> bool {
+        let evidence = &self.session().evidence;
+        let owner = evidence.work.turn.as_ref().and_then(|told| told.body.owner);
+        let ends = evidence.work.broken_off && owner.is_some_and(|owner| owner.is(&agent.process));
+        ends || evidence.closing.stop_asked.is_some()
     }
 
     /// Says who the program is, where the one on record only is the wrapper of this agent.
@@ -83,9 +95,14 @@ impl Scribe<'_> {
         let known = work.turn.as_ref().is_some_and(|told| {
             turn.id.as_ref() == Some(&told.body.turn)
                 || (is_ours(&told.body.turn)
-                    && self.ours.is_none_or(|expected| agent.story.prompts <= expected))
+                    && self.expected(&told.body.turn).is_none_or(|expected| agent.story.prompts <= expected))
         });
         another && !open && !known
+    }
+
+    /// Which prompt of the transcript a turn will be that we gave a name.
+    fn expected(&self, turn: &str) -> Option<u64> {
+        self.ours.as_ref().filter(|(ours, _)| ours == turn).map(|(_, expected)| *expected)
     }
 
     fn tell_working(&mut self, agent: &Agent, id: Option<String>) {
@@ -112,7 +129,7 @@ impl Scribe<'_> {
             head: stand.head,
         };
         // One of ours is the next that the transcript will tell of.
-        self.ours = is_ours(&opened.turn).then_some(agent.story.prompts + 1);
+        self.ours = is_ours(&opened.turn).then(|| (opened.turn.clone(), agent.story.prompts + 1));
         self.write(Body::TurnOpened(Box::new(opened)));
     }
 
@@ -126,7 +143,7 @@ impl Scribe<'_> {
         let how = story.turn.as_ref().and_then(|turn| turn.closed).map(|(_, how)| how.name().to_owned());
         let reason = why.or(how).unwrap_or_else(|| "settled".to_owned());
         // What the transcript has not told of by now, a question before the first prompt for one, is no turn of its.
-        self.ours = self.ours.map(|expected| expected.min(story.prompts));
+        self.ours = self.ours.take().map(|(turn, expected)| (turn, expected.min(story.prompts)));
         self.write(Body::TurnClosed(TurnClosed { turn, reason, broken_off }));
     }
 
@@ -138,11 +155,19 @@ impl Scribe<'_> {
         let open = self.session().evidence.work.turn.is_some();
         if open {
             let closed = story.turn.as_ref().and_then(|turn| turn.closed);
-            let why = closed.is_none().then(|| left::reason(unanswered(&story)));
+            let why = closed.is_none().then(|| left::reason(unanswered(&story), self.writer(&gone).as_ref()));
             let broken_off = why.is_some();
             self.tell_settled(&story, (why, broken_off));
         }
         self.summarise(&gone);
+    }
+
+    /// Who goes on with the conversation of an agent that is gone.
+    fn writer(&self, gone: &Following) -> Option<Relative> {
+        let held = gone.held().map(|held| held.conversation.clone());
+        let conversation = held.or_else(|| conversation_of(self.session()))?;
+        writer_of(self.truth, gone.adapter, (gone.place(), &conversation))
+            .filter(|writer| writer.pid != gone.process.pid)
     }
 
     /// The session is over: what is left to say of its agent.
@@ -174,7 +199,9 @@ impl Scribe<'_> {
         let Some(place) = self.place.take().filter(|_| self.session().evidence.work.summary.is_none()) else {
             return;
         };
-        if let Some(left) = Left::at(self.session(), place).filter(|left| left.is_of(self.session())) {
+        if let Some(left) =
+            Left::at(self.truth, self.session(), place).filter(|left| left.is_of(self.session()))
+        {
             self.write(Body::Summary(Box::new(left.summary())));
         }
     }
@@ -207,9 +234,10 @@ fn taken_back(agent: &Agent) -> Option<String> {
     (silent && listed).then(|| How::Interrupted.name().to_owned())
 }
 
-/// The names that we give to turns that have none.
+/// The names that we give to turns that have none, by who first tells of them.
 const OURS: &str = "turn-";
+pub(crate) const HEARD: &str = "hook-";
 
 pub(crate) fn is_ours(turn: &str) -> bool {
-    turn.starts_with(OURS)
+    turn.starts_with(OURS) || turn.starts_with(HEARD)
 }
