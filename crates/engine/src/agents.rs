@@ -3,6 +3,7 @@
 
 mod adopt;
 mod checkpoint;
+mod claim;
 pub(crate) mod following;
 pub(crate) mod git;
 mod hook;
@@ -23,7 +24,7 @@ use abide_core::identity::{Identity, Liveness, Lock};
 use abide_core::keys::shell::Shell;
 use abide_core::recording::redact;
 use abide_core::screen::Screen;
-use abide_core::verdict::{Attention, Turn, owner_of_open_turn, program_of};
+use abide_core::verdict::{Attention, Turn, program_of};
 use abide_sys::lock::{self, Holder};
 use abide_sys::{clock, signal};
 
@@ -33,6 +34,7 @@ use crate::truth::{Relative, Session, Truth};
 pub use abide_agents::Place;
 pub use adopt::Adoption;
 pub use checkpoint::{Ahead, Checkpoint, Since};
+pub use claim::Claim;
 use following::Following;
 pub use resume::{InTurn, RESUMES, Resumable, Writer};
 
@@ -205,32 +207,6 @@ impl Elsewhere {
 /// How much later than its own deadline a look may be heard of.
 const SLACK_MS: u64 = 200;
 
-/// Which processes a session says are its own.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// None if it is over: then it has none.
-    session: Option<SessionId>,
-    processes: Vec<Identity>,
-}
-
-impl Claim {
-    #[must_use]
-    pub fn of(session: &Session) -> Self {
-        let active = !session.verdict.status.is_terminal();
-        let known = program_of(&session.evidence).into_iter().chain(owner_of_open_turn(&session.evidence));
-        Self {
-            session: active.then(|| session.id.clone()),
-            processes: known.filter(|_| active).copied().collect(),
-        }
-    }
-
-    /// Whether this agent runs in the session: as its program, as the owner of its turn, or told so by its variables.
-    fn covers(&self, agent: &Agent) -> bool {
-        let is_it = |one: &Identity| one.pid == agent.process.pid && one.boot == agent.process.boot;
-        self.processes.iter().any(is_it) || (self.session.is_some() && agent.session == self.session)
-    }
-}
-
 /// Looks at the agents of each kind in a thread of its own, so that one whose files hang keeps back none of the others.
 /// None where that took too long.
 fn ask_each(found: Vec<Candidate>, deadline: u64) -> Vec<(&'static str, Option<Vec<Agent>>)> {
@@ -328,11 +304,9 @@ pub(crate) fn began_at(process: &Identity) -> Option<i64> {
 
 /// The agent in a session: of several, the one nearest to its program.
 pub(crate) fn in_session(truth: &Truth, session: &Session) -> Option<Candidate> {
-    let guard = session.evidence.helpers.guarded.as_ref().filter(|_| session.seen.guard.is_alive());
-    let guard = guard.map(|told| told.body.guard.pid);
-    let program =
-        program_of(&session.evidence).filter(|_| session.seen.program.is_alive()).map(|one| one.pid);
-    let top = guard.or(program)?;
+    let guard = session.evidence.helpers.guarded.as_ref().and_then(|told| truth.pid_here(&told.body.guard));
+    let program = || program_of(&session.evidence).and_then(|program| truth.pid_here(program));
+    let top = guard.or_else(program)?;
     let mut family = truth.descendants(top);
     family.extend(truth.process(top).filter(|_| guard.is_none()));
     let depth = |pid: u32| {

@@ -3,7 +3,7 @@
 use abide_core::evidence::Size;
 use abide_core::evidence::frame::Flaw;
 use abide_core::failure::{Failure, admit};
-use abide_core::identity::{Doubt, Liveness, Qualifier};
+use abide_core::identity::{Doubt, Identity, Liveness, Qualifier};
 use abide_core::moment::Moment;
 use abide_core::status::Column;
 use abide_core::verdict::{Ground, Now, Rule, Seen, because, last_seen, program_of};
@@ -193,9 +193,14 @@ impl Session {
         if !self.is_out_of_reach() {
             return None;
         }
-        let guard = self.evidence.helpers.guarded.as_ref().filter(|_| self.seen.guard.is_alive());
-        if let Some(guard) = guard {
-            return Some(kill_guard(guard.body.guard.pid));
+        // A lock proves its life from anywhere, and one that is held again before it is known whose it is.
+        let itself = |who: &Identity| {
+            let successor = Liveness::Alive(Some(Qualifier::Restarting));
+            self.seen.guard.is_alive() && self.seen.guard != successor && self.whence == Some(who.pid_ns)
+        };
+        let guard = self.evidence.helpers.guarded.as_ref().map(|told| &told.body.guard);
+        if let Some(guard) = guard.filter(|guard| itself(guard)) {
+            return Some(kill_guard(guard.pid));
         }
         let program = program_of(&self.evidence).filter(|_| self.seen.program.is_alive())?;
         Some(format!("`kill {}` asks its program to end", program.pid))

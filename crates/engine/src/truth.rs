@@ -2,31 +2,28 @@
 //! Reads in an order that cannot lie: whoever was found dead had written all it would ever write.
 
 mod file;
+mod processes;
 mod share;
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use abide_core::evidence::fold::{Evidence, Told};
 use abide_core::evidence::frame::{Damage, Flaw};
-use abide_core::evidence::{How, Observer, Role, Witness};
+use abide_core::evidence::{Role, Witness};
 use abide_core::id::SessionId;
 use abide_core::identity::{Death, Doubt, FileId, Here, Identity, Liveness, Lock};
 use abide_core::verdict::{
     Now, Seen, Verdict, deny, derive, hindsight, owner_of_open_turn, program_of, witnessed, wrapper_of,
 };
 use abide_sys::clock;
-use abide_sys::disk::{self, Untrusted};
+use abide_sys::disk::Untrusted;
 use abide_sys::lock::Holder;
+use abide_sys::probe::Probe;
 pub(crate) use abide_sys::probe::Relative;
-use abide_sys::probe::{About, InFront, Probe};
 
 use self::file::{ask, is_half_removed, note_copy};
 use crate::declared;
-use crate::guard;
-use crate::launch;
 use crate::store::{Home, Reading, SessionDir, unopened};
 
 /// How often evidence is read again because it grew, or because its end was being written.
@@ -48,6 +45,8 @@ pub struct Session {
     pub seen: Seen,
     pub verdict: Verdict,
     pub asked: Now,
+    /// The pid namespace that was asked from, if it is known: numbers of processes mean something else in any other.
+    pub whence: Option<FileId>,
     /// Its removal began, and whoever began it is not at it any more.
     pub half_removed: bool,
     /// Its directory, if that was not opened because it is not to be trusted.
@@ -96,6 +95,11 @@ impl Truth {
         self.liveness(Some(who), Lock::Silent)
     }
 
+    /// The number of this very process, if it means that process here: where it is proved by a lock alone it may be another's.
+    pub(crate) fn pid_here(&self, who: &Identity) -> Option<u32> {
+        self.is_alive(who).is_alive().then_some(who.pid)
+    }
+
     /// Which means to tell processes apart this kernel gives us.
     #[must_use]
     pub fn features(&self) -> Features {
@@ -107,115 +111,6 @@ impl Truth {
             birth_ticks: own.is_some_and(|own| own.start_ticks.is_some()),
             pidfs: own.is_some_and(|own| own.pidfs.is_some()),
         }
-    }
-
-    /// Whether the kernel keeps how a process ended for those who hold it.
-    pub(crate) fn keeps_ends(&self) -> Option<bool> {
-        self.probe.keeps_ends()
-    }
-
-    /// Takes hold of this very process.
-    ///
-    /// # Errors
-    /// Says what it is instead of provably alive.
-    pub fn hold(&self, who: &Identity) -> Result<OwnedFd, Liveness> {
-        self.probe.hold(who)
-    }
-
-    /// The identity of a living process that we hold.
-    pub(crate) fn identify_held(&self, pidfd: &OwnedFd) -> Option<Identity> {
-        self.probe.identify_held(pidfd)
-    }
-
-    /// How this very process ended, which we hold but are not the parent of.
-    pub(crate) fn end_of(&self, pidfd: &OwnedFd, who: &Identity) -> Option<(How, Observer)> {
-        self.probe.end_of(pidfd, who)
-    }
-
-    /// Every process below this one.
-    pub(crate) fn descendants(&self, of: u32) -> Vec<Relative> {
-        self.probe.descendants(of)
-    }
-
-    /// One process with its parent and its arguments; none if it is gone.
-    pub(crate) fn process(&self, pid: u32) -> Option<Relative> {
-        self.probe.process(pid)
-    }
-
-    /// Every process above this one, its parent first.
-    pub(crate) fn ancestors(&self, of: u32) -> Vec<Relative> {
-        self.probe.ancestors(of)
-    }
-
-    /// Every process of this machine whose arguments fit. None where none can be seen from here.
-    pub(crate) fn everyone(&self, fits: &dyn Fn(&[String]) -> bool) -> Option<Vec<Relative>> {
-        self.probe.everyone(fits)
-    }
-
-    /// The session that a process was born in, if it still says so.
-    pub(crate) fn born_in(&self, pid: u32) -> Option<String> {
-        self.probe.variable(pid, launch::BORN_IN)
-    }
-
-    /// Every process whose environment held this entry (`NAME=value`) at its exec, as far as we may know.
-    pub(crate) fn carriers(&self, entry: &str) -> Vec<(Identity, Relative)> {
-        self.probe.carriers(entry)
-    }
-
-    /// The cgroups of all kinds that a process is in, as the kernel lists them.
-    pub(crate) fn cgroups(&self, pid: u32) -> Option<String> {
-        self.probe.cgroups(pid)
-    }
-
-    /// The directory that a process is in, if we may know it.
-    pub(crate) fn cwd(&self, pid: u32) -> Option<PathBuf> {
-        self.probe.about(pid, &[]).cwd
-    }
-
-    /// The executable of a process, if we may know it.
-    pub(crate) fn image(&self, pid: u32) -> Option<PathBuf> {
-        self.probe.image(pid)
-    }
-
-    /// What this very process runs now, if we may know it.
-    pub(crate) fn image_of(&self, who: &Identity) -> Option<PathBuf> {
-        let image = self.image(who.pid)?;
-        // Asked after it was read: then it was read of this process.
-        self.is_alive(who).is_alive().then_some(image)
-    }
-
-    /// What can be read of this very process, with those of its variables that are named.
-    pub(crate) fn about(&self, who: &Identity, variables: &[&str]) -> Option<About> {
-        let about = self.probe.about(who.pid, variables);
-        // Asked after it was read: then it was read of this process.
-        self.is_alive(who).is_alive().then_some(about)
-    }
-
-    /// The guard that holds this session's directory, whether or not it is on record.
-    pub(crate) fn guard_of(&self, dir: &SessionDir) -> Option<Relative> {
-        let holders = disk::file_id(dir.dir()).map(|id| self.probe.holders(id)).unwrap_or_default();
-        let is_guard = |one: &Relative| {
-            one.command.get(1).is_some_and(|word| word.as_bytes() == guard::ARGUMENT.to_bytes())
-        };
-        holders.into_iter().find(is_guard)
-    }
-
-    /// The processes that hold this file open, as far as we may know.
-    pub(crate) fn holders(&self, file: &Path) -> Vec<Relative> {
-        let id = std::fs::metadata(file).map(|meta| FileId { dev: meta.dev(), ino: meta.ino() });
-        id.map(|id| self.probe.holders(id)).unwrap_or_default()
-    }
-
-    /// The number of a process' controlling terminal.
-    #[must_use]
-    pub fn terminal(&self, pid: u32) -> Option<u32> {
-        self.probe.terminal(pid)
-    }
-
-    /// Whom the terminal of this process belongs to now.
-    #[must_use]
-    pub fn foreground(&self, of: u32) -> Vec<InFront> {
-        self.probe.foreground(of)
     }
 
     /// This instant, as verdicts want it.
@@ -261,7 +156,16 @@ impl Truth {
         let (seen, asked) = (self.look(&mut evidence, file), self.now());
         deny(&mut evidence, seen.program);
         let verdict = derive(&evidence, &seen, asked);
-        Session { id: id.clone(), verdict, evidence, seen, asked, half_removed: false, untrusted: None }
+        Session {
+            id: id.clone(),
+            verdict,
+            evidence,
+            seen,
+            asked,
+            whence: self.here().pid_ns,
+            half_removed: false,
+            untrusted: None,
+        }
     }
 
     fn told(&self, home: &Home, id: &SessionId, dir: Result<SessionDir, Untrusted>) -> Session {
@@ -283,7 +187,8 @@ impl Truth {
         };
         let asked = self.now();
         let verdict = derive(&evidence, &seen, asked);
-        Session { id: id.clone(), verdict, evidence, seen, asked, half_removed, untrusted }
+        let whence = self.here().pid_ns;
+        Session { id: id.clone(), verdict, evidence, seen, asked, whence, half_removed, untrusted }
     }
 
     /// Whoever seals a session takes the word that its program left. Until then that word counts all the same, or
@@ -318,7 +223,8 @@ impl Truth {
         deny(&mut past, seen.program);
         let asked = Now::past(wall);
         let verdict = derive(&past, &seen, asked);
-        Session { id: id.clone(), verdict, evidence: past, seen, asked, half_removed: false, untrusted }
+        let (evidence, whence) = (past, self.here().pid_ns);
+        Session { id: id.clone(), verdict, evidence, seen, asked, whence, half_removed: false, untrusted }
     }
 
     /// Reads and looks until what was read is at least as new as any death that was seen.

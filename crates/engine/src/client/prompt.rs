@@ -213,7 +213,7 @@ impl Driver<'_> {
     /// Whether an agent has the terminal now, and not the shell that it was started from.
     fn is_in_front(&self, session: &Session) -> bool {
         let Some((adapter, agent)) = agents::in_session(self.truth(), session) else { return false };
-        let program = program_of(&session.evidence).map(|program| program.pid);
+        let program = program_of(&session.evidence).and_then(|program| self.truth().pid_here(program));
         let front = program.map(|pid| self.truth().foreground(pid)).unwrap_or_default();
         let is_agent =
             |one: &Relative| one.pid == agent.pid || agents::is_kin_of(self.truth(), one, adapter.name());

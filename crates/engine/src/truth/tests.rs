@@ -14,7 +14,7 @@ fn what_the_guard_wrote_between_the_reading_of_log_and_slot_is_not_taken_for_mis
     // Nobody is started for it, for others count who is below us; what has no number of its own denies no end.
     let program = Identity { pidfs: None, ..us };
     let scene = Scene::new(&home.path(), "ending00").served(&us, &us, &program);
-    let dir = SessionDir::from_trusted(disk::PrivateDir::open(scene.dir()).expect("it is ours"));
+    let dir = SessionDir::from_trusted(abide_sys::disk::PrivateDir::open(scene.dir()).expect("it is ours"));
     let mut reading = dir.read();
     let scene = scene.tell(Role::Guard, us.pid, Body::Noted("the terminal is drained".into()));
     let _scene = scene.ended_in_slot(How::Exited { code: 3 });
@@ -27,7 +27,7 @@ fn a_record_on_another_device_of_the_same_boot_is_a_copy() {
     let (home, truth) = (ScratchHome::new(), Truth::new());
     let us = truth.identify(std::process::id()).expect("we live");
     let scene = Scene::new(&home.path(), "copied00").served(&us, &us, &us);
-    let dir = SessionDir::from_trusted(disk::PrivateDir::open(scene.dir()).expect("it is ours"));
+    let dir = SessionDir::from_trusted(abide_sys::disk::PrivateDir::open(scene.dir()).expect("it is ours"));
     let reading = dir.read();
     let is_copy = |dev: u64, here| {
         let mut evidence = reading.evidence();

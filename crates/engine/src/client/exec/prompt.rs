@@ -82,9 +82,8 @@ impl Driver<'_> {
     /// Looks for it for as long as may be worth it, of which so much is granted.
     fn look_until(&self, granted: impl Fn(u64) -> u64) -> Result<AtPrompt, Failure> {
         // Its number may be another's where it cannot be seen.
-        let program =
-            program_of(&self.session().evidence).filter(|who| self.truth().is_alive(who).is_alive());
-        let program = program.ok_or_else(|| self.no_shell("nobody can tell from here what runs there"))?.pid;
+        let program = program_of(&self.session().evidence).and_then(|program| self.truth().pid_here(program));
+        let program = program.ok_or_else(|| self.no_shell("nobody can tell from here what runs there"))?;
         let began = clock::now().boot;
         loop {
             match self.look_for_shell(program) {
