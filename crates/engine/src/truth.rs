@@ -19,8 +19,8 @@ use abide_core::verdict::{
 use abide_sys::clock;
 use abide_sys::disk::Untrusted;
 use abide_sys::lock::Holder;
-use abide_sys::probe::Probe;
 pub(crate) use abide_sys::probe::Relative;
+use abide_sys::probe::{About, InFront, Probe};
 
 use self::file::{ask, is_half_removed, note_copy};
 use crate::declared;

@@ -361,8 +361,7 @@ impl<'a> Driver<'a> {
     }
 
     fn reads_lines(&self) -> bool {
-        let program = program_of(&self.session.evidence);
-        let program = program.and_then(|program| self.truth.pid_here(program));
+        let program = program_of(&self.session.evidence).and_then(|program| self.truth.pid_here(program));
         let terminal = program.and_then(|pid| self.truth.terminal(pid));
         terminal.is_some_and(tty::reads_lines)
     }

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use abide_core::evidence::{How, Observer};
 use abide_core::identity::{FileId, Identity, Liveness};
 use abide_sys::disk;
-use abide_sys::probe::{About, InFront};
 
-use super::{Relative, Truth};
+use super::{About, InFront, Relative, Truth};
 use crate::store::SessionDir;
 use crate::{guard, launch};
 
