@@ -249,6 +249,9 @@ pub struct ExecFailed {
     /// The directory that could not be entered, if it came no further than that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// In the slot: the session that it is the end of, as an end says it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// Somebody asked for the session's end.

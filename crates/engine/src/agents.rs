@@ -305,14 +305,20 @@ pub(crate) fn began_at(process: &Identity) -> Option<i64> {
 /// The agent in a session: of several, the one nearest to its program.
 pub(crate) fn in_session(truth: &Truth, session: &Session) -> Option<Candidate> {
     let guard = session.evidence.helpers.guarded.as_ref().and_then(|told| truth.pid_here(&told.body.guard));
-    let program = || program_of(&session.evidence).and_then(|program| truth.pid_here(program));
-    let top = guard.or_else(program)?;
-    let mut family = truth.descendants(top);
-    family.extend(truth.process(top).filter(|_| guard.is_none()));
+    let program = program_of(&session.evidence).and_then(|program| truth.pid_here(program));
+    let mut family: Vec<Relative> = guard.map(|guard| truth.descendants(guard)).unwrap_or_default();
+    // Who follows a guard that was killed is not the parent of its program.
+    let others =
+        program.into_iter().flat_map(|top| truth.process(top).into_iter().chain(truth.descendants(top)));
+    for one in others {
+        if family.iter().all(|known| known.pid != one.pid) {
+            family.push(one);
+        }
+    }
     let depth = |pid: u32| {
         let mut above = 0;
         let mut at = pid;
-        while let Some(one) = family.iter().find(|one| one.pid == at && at != top).filter(|_| above < 64) {
+        while let Some(one) = family.iter().find(|one| one.pid == at).filter(|_| above < 64) {
             (at, above) = (one.parent, above + 1);
         }
         above

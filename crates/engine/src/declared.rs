@@ -2,7 +2,7 @@
 //! What is no result is not taken, and whoever looked for it says why.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::fs::FileExt;
 
 use abide_core::evidence::fold::Evidence;
@@ -12,8 +12,8 @@ use abide_core::failure::{Failure, admit};
 use abide_core::identity::Lock;
 use abide_core::moment::Moment;
 use abide_core::status::Column;
-use abide_sys::clock;
 use abide_sys::lock::{self, Holder};
+use abide_sys::{clock, poll};
 use serde::Deserialize;
 
 use crate::find;
@@ -75,11 +75,13 @@ pub(crate) fn declare(
     };
     let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
     let mut pen = dir.write(Role::Client, truth.now().boot).map_err(failed)?;
+    let code = word.exit_code;
     write(&dir, &mut pen, truth.now().at, word).map_err(failed)?;
     // The end may have come first.
     let after = truth.of_listed(home, id).ok_or_else(|| find::nothing(id.as_str()))?;
     match &after.evidence.work.declared {
-        Some(told) if told.witness == pen.witness() => Ok(()),
+        // Whoever recorded the end may have found it before it was in the log.
+        Some(told) if told.witness == pen.witness() || told.body.exit_code == code => Ok(()),
         Some(_) | None => before_the_end(&after),
     }
 }
@@ -146,9 +148,18 @@ impl Kept {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::Nothing,
             Err(_) => return Self::Unreadable,
         };
-        let kept = Self::of(&mut file).unwrap_or(Self::Unreadable);
-        // Whoever declares one lets go once the log has it. Asked afterwards: what was read is not one that is to come.
-        if lock::ask(&file, Holder::Sealer) == Lock::Held { Self::Coming } else { kept }
+        // Whoever declares one lets go once the log has it: what was read while nobody held it is not one that is to come,
+        // nor half of one.
+        let is_held = || lock::ask(&file, Holder::Sealer) == Lock::Held;
+        if is_held() {
+            return Self::Coming;
+        }
+        let kept = file.try_clone().and_then(|mut file| Self::of(&mut file));
+        if is_held() {
+            return Self::Coming;
+        }
+        let mut again = || file.rewind().and_then(|()| Self::of(&mut file));
+        kept.or_else(|_| again()).unwrap_or(Self::Unreadable)
     }
 
     fn of(file: &mut File) -> std::io::Result<Self> {
@@ -195,6 +206,27 @@ pub(crate) struct LastWord {
     pub(crate) note: Option<Noted>,
     /// One that counted may be lost, and nothing tells whether what is left was the last.
     pub(crate) is_unclear: bool,
+    /// One is being declared right now.
+    is_coming: bool,
+}
+
+/// How long whoever closes a session waits for a word that is being declared, and how often is looked.
+const COMING_MS: u64 = 5;
+const COMING_LOOKS: usize = 40;
+
+/// The same for whoever closes the session, with the evidence as it is then: a word that is being declared is half on record.
+pub(crate) fn settled(read: impl Fn() -> Evidence, dir: &SessionDir) -> (Evidence, LastWord) {
+    for _ in 0..COMING_LOOKS {
+        let evidence = read();
+        let last = last(&evidence, dir);
+        if !last.is_coming {
+            return (evidence, last);
+        }
+        let _ = poll::readable(&[], Some(COMING_MS));
+    }
+    let evidence = read();
+    let last = last(&evidence, dir);
+    (evidence, last)
 }
 
 /// The word that counts at the end, for whoever closes a session and whoever reads it before: what the program left as a
@@ -207,7 +239,9 @@ pub(crate) fn last(evidence: &Evidence, dir: &SessionDir) -> LastWord {
     };
     let told = evidence.work.declared.as_ref();
     let logged = told.map(|told| told.body.exit_code);
-    let (unlogged, is_unclear) = match Kept::read(dir) {
+    let kept = Kept::read(dir);
+    let is_coming = matches!(kept, Kept::Coming);
+    let (unlogged, is_unclear) = match kept {
         _ if left.is_some() => (left, false),
         Kept::Word(word) => (Some(word).filter(|word| Some(word.exit_code) != logged), false),
         Kept::Code(code) => (None, Some(code) != logged),
@@ -216,7 +250,7 @@ pub(crate) fn last(evidence: &Evidence, dir: &SessionDir) -> LastWord {
         Kept::Coming => (None, !is_whole(evidence)),
         Kept::Unreadable => (None, true),
     };
-    LastWord { unlogged, note, is_unclear }
+    LastWord { unlogged, note, is_unclear, is_coming }
 }
 
 fn is_whole(evidence: &Evidence) -> bool {

@@ -189,7 +189,8 @@ impl Scene {
 
     #[must_use]
     pub fn exec_failed(self, errno: i32) -> Self {
-        self.guard(Body::ExecFailed(ExecFailed { errno, path: "/usr/bin/make".into(), directory: None }))
+        let path = "/usr/bin/make".into();
+        self.guard(Body::ExecFailed(ExecFailed { errno, path, directory: None, session: None }))
     }
 
     #[must_use]

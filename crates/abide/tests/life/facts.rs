@@ -332,6 +332,14 @@ fn an_end_that_belongs_to_another_session_is_not_believed_of_a_lost_one() {
         assert_eq!(world.abide.run(&["rm", "--force", &life.id]).code(), Some(0), "{file}");
     }
     assert_eq!(world.wait(&over).0, Some(0), "it is what it was");
+    let missing = world.beside("no-such-program");
+    assert_eq!(world.abide.run(&["run", "-d", "--name", "failed", "--", &missing]).code(), Some(127));
+    let life = world.live(&["print ready", "hang"]);
+    life.until_shown("ready");
+    kill_everyone(&life);
+    let failed = world.inspect("failed")["id"].as_str().expect("it has one").to_owned();
+    fs::copy(world.dir(&failed).join("outcome"), world.dir(&life.id).join("outcome")).expect("there is room");
+    assert_eq!(world.wait(&life.id).0, Some(125), "what has started has not failed to");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-const ESC: u8 = 0x1b;
 /// So many answers are minded: a program that asks for more reads them.
 const MOST: usize = 8;
 /// So much of the end of one is looked for.
@@ -12,7 +11,7 @@ const LOOKED_FOR: usize = 40;
 /// The answers since a line was ended last.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unread {
-    /// As terminals echo them, controls as `^[`.
+    /// As terminals echo them, controls as `^[` and `^G`.
     answers: VecDeque<String>,
     /// The end of what was shown since the last of them, which may be the beginning of such an echo.
     recent: Vec<u8>,
@@ -55,7 +54,7 @@ impl Unread {
     #[must_use]
     pub fn ends(&self, before_cursor: &str) -> bool {
         let ends = |answer: &String| {
-            let whole = answer.trim_end_matches("^[\\");
+            let whole = answer.trim_end_matches("^[\\").trim_end_matches("^G");
             [answer, whole].iter().any(|text| text.chars().next_back() == before_cursor.chars().next_back())
         };
         self.answers.iter().any(ends)
@@ -67,7 +66,7 @@ fn echo(answer: &[u8]) -> String {
     let mut echo = String::new();
     for &byte in &answer[answer.len().saturating_sub(LOOKED_FOR)..] {
         match byte {
-            ESC => echo.push_str("^["),
+            control @ ..b' ' => echo.extend(['^', char::from(control ^ 0x40)]),
             shown => echo.push(char::from(shown)),
         }
     }
@@ -96,6 +95,7 @@ mod tests {
             (&["\x1b[2;1R", "\x1b[?62;22c"], "$ 1R", true),
             (&[colour], "$ 11;rgb:0000/0000/0000", true),
             (&[colour], "$ /0000^[\\", true),
+            (&["\x1b]11;rgb:0000/0000/0000\x07"], "$ 11;rgb:0000/0000/0000", true),
             (&[], "", false),
         ] {
             assert_eq!(unread(answers).ends(before_cursor), ends, "{answers:?} {before_cursor}");
@@ -111,6 +111,9 @@ mod tests {
         assert!(it.is_kept());
         it.shown(b"\x1b[?2004h$ ", true);
         assert!(!it.is_kept());
+        let mut colour = unread(&["\x1b]11;rgb:0000/0000/0000\x07"]);
+        colour.shown(b"^[]11;rgb:0000/0000/0000^G$ ", false);
+        assert!(colour.is_kept());
         let mut none = Unread::default();
         none.shown(b"^[[2;1R", false);
         assert!(!none.is_kept());

@@ -148,10 +148,13 @@ impl Term {
         }
     }
 
-    /// To be called when the history is erased.
+    /// To be called when the history is erased. Whoever does that begins anew: what comes into the rows that it cleared is no
+    /// later form of what they held.
     pub(crate) fn forget_covered(&mut self) {
         if let Some(watch) = &mut self.watch {
             watch.covered.clear();
+            let cleared = self.pages.grid_mut().rows_mut().iter_mut().filter(|row| row.used() == 0);
+            cleared.for_each(|row| row.news.forget_line());
         }
     }
 

@@ -68,7 +68,8 @@ pub(crate) fn signalled() -> Body {
 }
 
 pub(crate) fn exec_failed(errno: i32) -> Body {
-    Body::ExecFailed(ExecFailed { errno, path: "/usr/bin/missing".into(), directory: None })
+    let path = "/usr/bin/missing".into();
+    Body::ExecFailed(ExecFailed { errno, path, directory: None, session: None })
 }
 
 pub(crate) fn declared(exit_code: u8) -> Body {

@@ -205,11 +205,17 @@ fn an_end_in_the_slot_that_no_guard_of_the_session_can_have_written_is_damage_an
     let ended_by = |role| last(other().tell(role, OTHER, Body::Noted(noted())).tell(role, OTHER, end()));
     let late = |fact: Fact| Fact { at: moment(50), ..fact };
     let of = |session: &str, mut fact: Fact| {
-        let Body::Ended(ended) = &mut fact.body else { panic!("it is no end") };
-        ended.session = Some(session.to_owned());
+        let of = Some(session.to_owned());
+        if let Body::Ended(ended) = &mut fact.body {
+            ended.session = of;
+        } else if let Body::ExecFailed(failed) = &mut fact.body {
+            failed.session = of;
+        }
         late(fact)
     };
     let ours = whole.id().expect("it was launched").to_owned();
+    let unstarted = Story::default().guard(guarded()).guard(launched()).evidence();
+    let failure = |role| last(other().tell(role, OTHER, exec_failed(2)));
     let mut unlaunched = Story::default().guard(guarded()).evidence();
     unlaunched.damaged(DAMAGE);
     let early = Fact { at: moment(0), ..last(running().guard(end())) };
@@ -225,7 +231,14 @@ fn an_end_in_the_slot_that_no_guard_of_the_session_can_have_written_is_damage_an
         ("one from before the session", early.clone(), &whole, false),
         ("the same, of a damaged log", early, &damaged, false),
         ("its guard", last(running().guard(end())), &whole, true),
-        ("a guard that failed to start it", last(running().guard(exec_failed(2))), &whole, true),
+        (
+            "a guard that failed to start what has started",
+            last(running().guard(exec_failed(2))),
+            &whole,
+            false,
+        ),
+        ("a guard that failed to start it", of(&ours, failure(Role::Guard)), &unstarted, true),
+        ("one that failed to start another", of("other", failure(Role::Guard)), &unstarted, false),
     ];
     for (who, fact, evidence, believed) in cases {
         let mut told = evidence.clone();

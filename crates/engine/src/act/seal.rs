@@ -130,7 +130,7 @@ fn close(
     };
     let cgroup = place::left_by(session);
     // The guard would have taken it; the program's word is not lost with its witness.
-    let last = declared::last(&read_evidence(writer.file()), dir);
+    let (_, last) = declared::settled(|| read_evidence(writer.file()), dir);
     let sealed = Sealed {
         status,
         cause: session.verdict.outcome.as_ref().and_then(|inferred| inferred.cause),

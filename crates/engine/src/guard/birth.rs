@@ -23,7 +23,7 @@ use super::recorder::Recorder;
 use super::{Keeper, PUBLISHED, Program};
 use crate::notify;
 use crate::spill::Spill;
-use crate::store::{Home, SessionDir, Writer};
+use crate::store::{Home, SessionDir, Writer, read_evidence};
 use crate::truth::Truth;
 use crate::{agents, place};
 
@@ -162,8 +162,11 @@ impl Keeper {
             }
             Err((errno, step)) => {
                 let directory = (step == Step::Chdir).then_some(command.cwd);
-                let failed = Body::ExecFailed(ExecFailed { errno, path: command.path, directory });
-                let fact = self.evidence.draft(at, 1, failed.clone());
+                let failed = ExecFailed { errno, path: command.path, directory, session: None };
+                let session = read_evidence(self.evidence.file()).id().map(str::to_owned);
+                let in_slot = Body::ExecFailed(ExecFailed { session, ..failed.clone() });
+                let failed = Body::ExecFailed(failed);
+                let fact = self.evidence.draft(at, 1, in_slot);
                 // Either record is enough, and there is nobody left to try again for.
                 let _ = self.dir.fill_slot(&[fact]);
                 self.note(failed);

@@ -23,8 +23,7 @@ impl Keeper {
 /// Records an end that was observed, with the word that the program left or had declared. The slot first: it has room when
 /// nothing else has. True once it is on record somewhere.
 pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
-    let so_far = read_evidence(pen.file());
-    let last = declared::last(&so_far, dir);
+    let (so_far, last) = declared::settled(|| read_evidence(pen.file()), dir);
     let ended = Ended { word: Some(last.told(&so_far)), ..ended };
     let brief = last.unlogged.as_ref().map(declared::brief);
     let at = clock::now();

@@ -24,6 +24,17 @@ fn a_prompt_opens_a_turn_and_waits_for_its_end() {
 }
 
 #[test]
+fn an_agent_is_prompted_also_where_its_guard_was_killed_and_another_follows_it() {
+    let world = World::new();
+    let id = launched(&world);
+    until_it(&world, &id, &["--turn", "settled"]);
+    let life = world.observe(id);
+    life.replace("guard");
+    let told = data(&world.abide.run(&["prompt", "--json", "--wait", &life.id, "hello"]));
+    assert_eq!((&told["agent"], &told["turn"]), (&"claude".into(), &"settled".into()));
+}
+
+#[test]
 fn a_turn_of_which_only_the_transcript_told_while_it_was_open_is_not_missed() {
     let world = World::new();
     let id = launched(&world);

@@ -139,3 +139,20 @@ fn repaints_are_one_hit_though_the_rows_of_a_list_move_come_and_go() {
     assert_eq!(hits(&["zed"]).len(), 1);
     assert_eq!(hits(&["failed"]).len(), 2, "printed below each other, though drawn over since");
 }
+
+#[test]
+fn what_is_printed_again_on_a_screen_that_was_cleared_with_its_history_stays_apart() {
+    let stage = Stage::new();
+    let mut tape = Tape::new(80, 24);
+    for run in 0..3_u64 {
+        tape = tape.at(run * 5_000_000).output("\x1b[H\x1b[2J\x1b[3J");
+        for test in 1..=5_u64 {
+            let at = run * 5_000_000 + test * 150_000;
+            tape = tape.at(at).output(format!("test {run}{test} passed\r\n"));
+        }
+    }
+    recorded(&stage, "watched0", &tape);
+    let passed = hits(&stage, &["-n", "0", "passed"]);
+    assert_eq!(passed.len(), 15, "{passed:?}");
+    assert!(passed.iter().all(|one| is_shown(&stage, one)));
+}

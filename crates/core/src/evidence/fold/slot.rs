@@ -59,12 +59,11 @@ impl Evidence {
         let launched = self.beginning.launched.as_ref().filter(|told| told.witness.boot == boot);
         // All guards of a session live where the first one did, and so have its clock.
         let is_older = role == Role::Guard && launched.is_some_and(|told| fact.at.boot < told.at.boot);
-        let is_another_s = if let Body::Ended(ended) = &fact.body {
-            ended.session.as_deref().zip(ours).is_some_and(|(named, ours)| named != ours)
-        } else {
-            false
-        };
-        is_another_s || !role.serves() || is_older
+        let named = fact.body.ended_session();
+        let is_another_s = named.zip(ours).is_some_and(|(named, ours)| named != ours);
+        // A program that has started has passed its exec.
+        let has_run = self.beginning.started.is_some() && fact.body.is_exec_failed();
+        is_another_s || has_run || !role.serves() || is_older
     }
 
     /// Takes the word from a slot whose end the log has too.
@@ -81,6 +80,21 @@ impl Body {
     /// Whether this is part of the guard's last word: what the slot is for.
     const fn closes(&self) -> bool {
         matches!(self, Self::Ended(_) | Self::ExecFailed(_) | Self::Declared(_))
+    }
+
+    const fn is_exec_failed(&self) -> bool {
+        matches!(self, Self::ExecFailed(_))
+    }
+
+    /// The session that it says to be the end of.
+    fn ended_session(&self) -> Option<&str> {
+        if let Self::Ended(ended) = self {
+            ended.session.as_deref()
+        } else if let Self::ExecFailed(failed) = self {
+            failed.session.as_deref()
+        } else {
+            None
+        }
     }
 
     /// In a slot, what stands before an end is what the program left as a file, and so the last word: the end tells it,
