@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::hooked::{hearing, telling};
 use super::{claude, done, launched, transcript, until_it};
-use crate::common::{World, data};
+use crate::common::{Gate, World, data};
 
 /// Codex leaves the writing to a process in the background, which locks what it writes to.
 #[test]
@@ -103,7 +103,11 @@ fn no_secret_is_shown_of_what_an_agent_is_at_or_has_left() {
     let world = World::new();
     let (token, bearer) = ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "sk-ant-REDACTED");
     let left = world.beside("left");
-    let command = format!("echo $$ > {left}; exec sh -c 'sleep 1000; : \"Bearer {bearer}\"' --token={token}");
+    // It waits by itself: whoever ends it ends all of it.
+    let never = world.beside("never");
+    let _gate = Gate::new(&never);
+    let waits = format!("read hangs <> {never}; : \"Bearer {bearer}\"");
+    let command = format!("echo $$ > {left}; exec sh -c '{waits}' --token={token}");
     let options = ["--no-tty", "--cwd", &world.beside("")];
     let id = world.launch(&options, &[&claude(&world), "-p", &format!("go TOOL:[{command}]")]);
     until_it(&world, &id, &["--turn", "working"]);
@@ -116,7 +120,7 @@ fn no_secret_is_shown_of_what_an_agent_is_at_or_has_left() {
     until("its summary is on record", || !world.told(&id, "summary").is_empty());
     for json in [&["--json"][..], &[]] {
         let ran = world.abide.run(&[&["resume", "-d", &id, "hello"], json].concat());
-        assert!(ran.stdout.contains("sleep 1000") || ran.stderr.contains("sleep 1000"), "{ran:?}");
+        assert!(ran.stdout.contains("read hangs") || ran.stderr.contains("read hangs"), "{ran:?}");
         said.extend([ran.stdout, ran.stderr]);
         said.push(world.abide.run(&["inspect", &id]).stdout);
         let again = world.abide.run(&["ls", "-aq"]).stdout.lines().next().expect("a session").to_owned();
