@@ -216,17 +216,17 @@ const COMING_LOOKS: usize = 40;
 
 /// The same for whoever closes the session, with the evidence as it is then: a word that is being declared is half on record.
 pub(crate) fn settled(read: impl Fn() -> Evidence, dir: &SessionDir) -> (Evidence, LastWord) {
-    for _ in 0..COMING_LOOKS {
+    let mut looks = COMING_LOOKS;
+    loop {
         let evidence = read();
         let last = last(&evidence, dir);
-        if !last.is_coming {
+        if !last.is_coming || looks == 0 {
             return (evidence, last);
         }
+        looks -= 1;
+        // Nobody tells when a lock is given back but to whoever takes it, however long that takes.
         let _ = poll::readable(&[], Some(COMING_MS));
     }
-    let evidence = read();
-    let last = last(&evidence, dir);
-    (evidence, last)
 }
 
 /// The word that counts at the end, for whoever closes a session and whoever reads it before: what the program left as a

@@ -316,14 +316,18 @@ pub fn launch(id: &str, program: &Identity) -> Launched {
 
 fn ended(how: How, word: Option<Word>) -> Body {
     let outcome = Outcome { how, observed_by: Some(Observer::Guard), cause: None };
-    Body::Ended(Box::new(Ended {
-        outcome,
-        resources: None,
-        survivors: Vec::new(),
-        more_survivors: 0,
-        word,
-        session: None,
-    }))
+    Body::Ended(Box::new(Ended { word, ..Ended::of(outcome) }))
+}
+
+/// A session that is over, of processes of another boot: none is started for it, so that whoever counts processes may.
+///
+/// # Panics
+/// If it cannot be told.
+#[must_use]
+pub fn over(home: &Path, id: &str) -> Scene {
+    let us = Probe::new().identify(std::process::id()).expect("we live");
+    let gone = before_reboot(&us);
+    Scene::new(home, id).served(&gone, &gone, &gone).ended(How::Exited { code: 0 })
 }
 
 /// A process that lives as long as the value does, and does nothing.

@@ -23,14 +23,7 @@ fn ended(scene: Scene, gone: &Identity) -> Scene {
     let outcome = Outcome { how: How::Exited { code: 3 }, observed_by: Some(Observer::Guard), cause: None };
     let resources = Resources { wall_ms: 61_000, user_ms: 1500, system_ms: 20, peak_kib: 2048 };
     let survivors = vec![Survivor { process: *gone, command: "tail -f log".into() }];
-    let ended = Ended {
-        outcome,
-        resources: Some(resources),
-        survivors,
-        more_survivors: 0,
-        word: None,
-        session: None,
-    };
+    let ended = Ended { resources: Some(resources), survivors, ..Ended::of(outcome) };
     let at = scene.next_at();
     let scene = scene.at(Moment { wall: at.wall + 61_000, boot: at.boot + 61_000 });
     scene.tell(Role::Guard, gone.pid, Body::Ended(Box::new(ended)))

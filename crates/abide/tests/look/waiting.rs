@@ -113,14 +113,7 @@ fn the_stable_line_comes_first_and_then_how_it_ended() {
         observed_by: Some(Observer::Guard),
         cause: Some(Cause::Timeout),
     };
-    let ended = Ended {
-        outcome,
-        resources: None,
-        survivors: Vec::new(),
-        more_survivors: 0,
-        word: None,
-        session: None,
-    };
+    let ended = Ended::of(outcome);
     let _timed_out = timed_out.tell(Role::Guard, 1, Body::Ended(Box::new(ended)));
     let _declared = stage.over("declared").declared("success", 0).ended(How::Exited { code: 17 });
     let _killed =

@@ -24,6 +24,14 @@ pub struct Ended {
     pub session: Option<String>,
 }
 
+impl Ended {
+    /// An end of which nothing else is known.
+    #[must_use]
+    pub const fn of(outcome: Outcome) -> Self {
+        Self { outcome, resources: None, survivors: Vec::new(), more_survivors: 0, word: None, session: None }
+    }
+}
+
 /// Which word of the program counted when its end was recorded, told once more: the fact that holds it may be lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Word {

@@ -107,14 +107,7 @@ pub(crate) fn stop_asked() -> Body {
 
 pub(crate) fn ended(how: How) -> Body {
     let outcome = Outcome { how, observed_by: Some(Observer::Guard), cause: None };
-    Body::Ended(Box::new(Ended {
-        outcome,
-        resources: None,
-        survivors: vec![],
-        more_survivors: 0,
-        word: None,
-        session: None,
-    }))
+    Body::Ended(Box::new(Ended::of(outcome)))
 }
 
 /// The same as its witness tells it now: with the word that counted.

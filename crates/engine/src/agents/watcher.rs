@@ -201,14 +201,7 @@ impl Watcher {
         let not_ours = how == How::Lost && closing.closing.stop_asked.is_none();
         let cause = (not_ours && closing.beginning.adopted.is_some()).then_some(Cause::NotOurs);
         let outcome = Outcome { how, observed_by: seen.map(|(_, observer)| observer), cause };
-        let ended = Ended {
-            outcome,
-            resources: None,
-            survivors: Vec::new(),
-            more_survivors: 0,
-            word: None,
-            session: None,
-        };
+        let ended = Ended::of(outcome);
         while !end::record(&self.dir, &mut self.pen, ended.clone()) {
             let _ = poll::readable(&[self.signals.as_fd()], Some(AGAIN_MS));
             if self.is_told_to_go() {

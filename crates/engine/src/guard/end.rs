@@ -15,7 +15,7 @@ impl Keeper {
         let left = self.left();
         let more_survivors = left.len().saturating_sub(tree::NAMED) as u64;
         let survivors = left.into_iter().take(tree::NAMED).collect();
-        let ended = Ended { outcome, resources, survivors, more_survivors, word: None, session: None };
+        let ended = Ended { resources, survivors, more_survivors, ..Ended::of(outcome) };
         record(&self.dir, &mut self.evidence, ended)
     }
 }

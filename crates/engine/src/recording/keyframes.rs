@@ -319,10 +319,8 @@ impl Keyframer {
 
 #[cfg(test)]
 mod tests {
-    use abide_core::evidence::How;
     use abide_sys::disk::PrivateDir;
-    use abide_sys::probe::Probe;
-    use abide_testkit::scene::{Scene, before_reboot};
+    use abide_testkit::scene::over;
     use abide_testkit::{ScratchHome, Tape};
 
     use super::*;
@@ -330,11 +328,8 @@ mod tests {
 
     #[test]
     fn keyframes_of_heavy_screens_cost_no_more_than_a_quarter_of_the_recording_and_one_more() {
-        // No process is started for it: another test here counts those.
-        let us = Probe::new().identify(std::process::id()).expect("we live");
-        let (home, gone) = (ScratchHome::new(), before_reboot(&us));
-        let scene = Scene::new(&home.path(), "heavy000").served(&gone, &gone, &gone);
-        let scene = scene.ended(How::Exited { code: 0 });
+        let home = ScratchHome::new();
+        let scene = over(&home.path(), "heavy000");
         let row = |row: usize| format!("\x1b[{row};1H\x1b]8;;https://host/{row}\x07link {row}\x1b]8;;\x07");
         let screen: String = (1..=50).map(row).collect();
         let tape = (0..200).fold(Tape::new(80, 50), |tape, _| tape.output(&screen));

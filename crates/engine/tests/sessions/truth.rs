@@ -24,14 +24,7 @@ fn last_word(guard: u32, scene: &Scene) -> Vec<u8> {
     let witness =
         Witness { role: Role::Guard, pid: guard, boot: Witness::parse(first).expect("a witness").boot };
     let outcome = Outcome { how: How::Exited { code: 7 }, observed_by: Some(Observer::Guard), cause: None };
-    let body = Body::Ended(Box::new(Ended {
-        outcome,
-        resources: None,
-        survivors: Vec::new(),
-        more_survivors: 0,
-        word: None,
-        session: None,
-    }));
+    let body = Body::Ended(Box::new(Ended::of(outcome)));
     let at = scene.next_at();
     encode(&Fact { witness, seq: text.matches("guard:").count() as u64 + 1, at, body }).expect("a frame")
 }

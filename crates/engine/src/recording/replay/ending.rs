@@ -58,21 +58,16 @@ impl Replay<'_> {
 
 #[cfg(test)]
 mod tests {
-    use abide_core::evidence::How;
     use abide_core::instant::{At, Span};
-    use abide_sys::probe::Probe;
-    use abide_testkit::scene::{Scene, before_reboot};
+    use abide_testkit::scene::over;
     use abide_testkit::{ScratchHome, Tape};
 
     use crate::Sessions;
 
     #[test]
     fn how_far_a_replay_is_counts_the_span_and_not_the_recording() {
-        // No process is started for it: another test here counts those.
-        let us = Probe::new().identify(std::process::id()).expect("we live");
-        let (home, gone) = (ScratchHome::new(), before_reboot(&us));
-        let scene = Scene::new(&home.path(), "spanning").served(&gone, &gone, &gone);
-        let scene = scene.ended(How::Exited { code: 0 });
+        let home = ScratchHome::new();
+        let scene = over(&home.path(), "spanning");
         let tape = (0..1000).fold(Tape::new(80, 24), |tape, n| tape.at(n * 10_000).output("ten bytes\n"));
         tape.put(scene.dir());
         let sessions = Sessions::open(&home.path()).expect("it is ours");
