@@ -93,6 +93,8 @@ enum Course {
     Superseded,
 }
 
+/// What a guard or a host holds at most for itself and for the moment in which it starts the other. Clients get the rest.
+pub(crate) const DESCRIPTORS: u64 = 48;
 /// How long to wait before letting anyone in again, where there was no descriptor for it.
 const DEAF_MS: u64 = 500;
 /// How long what was shown is taken in before a question is answered: whoever asks waits for a second.

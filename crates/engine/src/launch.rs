@@ -14,14 +14,14 @@ use abide_core::evidence::frame::body_to_line;
 use abide_core::evidence::{Begun, Launched, Size, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::{SessionId, SessionName};
-use abide_sys::clock;
 use abide_sys::spawn::{self, Image};
+use abide_sys::{clock, poll};
 
 use crate::client::refresh;
 use crate::notify::Told;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
-use crate::{Sessions, agents, find, guard, names, place, store, wait};
+use crate::{Sessions, agents, find, guard, host, names, place, store, wait};
 
 /// What a launch asks for.
 #[derive(Debug, Clone)]
@@ -57,6 +57,8 @@ pub(crate) const SESSION: &str = "ABIDE_SESSION";
 pub(crate) const HOME: &str = "ABIDE_HOME";
 /// The variable by which we know whom a session bore. Nobody has a reason to set it by hand.
 pub(crate) const BORN_IN: &str = "ABIDE_BORN_IN";
+/// With fewer, guard and host could not start each other once there are clients, and nobody would read the terminal.
+const DESCRIPTORS: u64 = host::DESCRIPTORS + 16;
 /// More of the arguments is not recorded.
 const ARGV_RECORDED: usize = 32 * 1024;
 
@@ -82,6 +84,9 @@ fn launch(truth: &Truth, home: &Home, mut request: Request) -> Result<(Session, 
             .hint("name one that exists with --cwd; nothing was started"));
     }
     let id = new_id()?;
+    let needs = format!("a session, whose processes need {DESCRIPTORS} descriptors");
+    poll::ensure_descriptors(DESCRIPTORS)
+        .map_err(|e| Failure::io("launch", &needs, &e).about(id.as_str()))?;
     let input = open_input(request.input).map_err(|e| Failure::io("hand over", &"standard input", &e))?;
     let begun = begin(&mut request);
     let launched =

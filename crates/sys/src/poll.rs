@@ -1,8 +1,10 @@
 //! Waiting for descriptors, with or without a limit in time. The only place that blocks on many things at once.
 
+use std::io;
 use std::os::fd::BorrowedFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// A descriptor and what is awaited of it.
@@ -71,12 +73,22 @@ pub fn make_room_for_descriptors() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
+/// How many descriptors this process, and what it starts, may hold at once.
+#[must_use]
+pub fn descriptors_allowed() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// # Errors
+/// If fewer may be held.
+pub fn ensure_descriptors(needed: u64) -> io::Result<()> {
+    if descriptors_allowed() < needed { Err(Errno::MFILE.into()) } else { Ok(()) }
+}
+
 /// How many more descriptors this process may hold; none if that cannot be told.
 #[must_use]
 pub fn descriptors_left() -> Option<u64> {
-    let Some(most) = getrlimit(Resource::Nofile).current else {
-        return Some(u64::MAX);
-    };
+    let most = descriptors_allowed();
     // One of them is for the looking.
     let held = std::fs::read_dir("/proc/self/fd").ok()?.count() as u64;
     Some(most.saturating_sub(held.saturating_sub(1)))

@@ -1,6 +1,7 @@
 //! Guards and hosts that are killed: the program never notices, and what was seen stays exact.
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 
@@ -480,4 +481,26 @@ fn a_guard_that_can_start_no_host_says_so_and_nobody_is_told_that_there_is_one()
     let noted = world.told(&life.id, "noted");
     let failures = noted.iter().filter(|fact| fact.to_string().contains("no host could be started"));
     assert_eq!(failures.count(), 1, "it is said once: {noted:?}");
+}
+
+#[test]
+fn clients_leave_a_host_the_descriptors_that_it_takes_to_start_a_guard() {
+    let world = World::new();
+    let life = world.live(&["print ready", "hang"]);
+    life.until_shown("ready");
+    let [guard, host] = ["guard", "host"].map(|who| life.helper(who, None));
+    // As few as a launch is content with.
+    let limit = ["--pid", &guard.pid().to_string(), "--nofile=64:4096"];
+    assert_eq!(Ran::of(Command::new("prlimit").args(limit)).code(), Some(0));
+    host.signal(Signal::KILL);
+    life.helper("host", Some(host.pid()));
+    let socket = world.dir(&life.id).join("socket");
+    let clients: Vec<UnixStream> =
+        (0..64).map(|_| UnixStream::connect(&socket).expect("it listens")).collect();
+    let mut refused = Vec::new();
+    (&clients[63]).read_to_end(&mut refused).expect("the last is answered, and let go");
+    let refused = String::from_utf8_lossy(&refused);
+    assert!(refused.contains("16 clients are connected"), "{refused:?}");
+    guard.signal(Signal::KILL);
+    life.helper("guard", Some(guard.pid()));
 }

@@ -101,7 +101,7 @@ fn launch(run: &Arc<Run>, tag: u32, way: Way, value: u64) -> Vec<JoinHandle<()>>
                 detached(run, tag, said.asked.back, &answered);
             }
         }
-        Way::FewFiles => starved(run, tag, &["prlimit", &format!("--nofile={}", 3 + value % 32)], &args),
+        Way::FewFiles => starved(run, tag, &["prlimit", &format!("--nofile={}", 3 + value * 2)], &args),
         Way::FewProcesses => starved(run, tag, &["prlimit", &format!("--nproc={}", 1 + value % 8)], &args),
         Way::Waiting | Way::LauncherKilled | Way::LauncherStopped => {
             launch_and_wait(run, tag, way, (value, &args));

@@ -7,9 +7,10 @@ use abide_core::evidence::Size;
 use abide_core::failure::{Code, Failure};
 use abide_core::passage::Passed;
 use abide_core::wire::{CLIENTS, LONGEST, Message, Tagged, ToClient};
-use abide_sys::poll::{Interest, Ready};
+use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::sock;
 
+use super::DESCRIPTORS;
 use super::connection::{Client, Turn, WAITING};
 use super::line::Line;
 use super::typing::{DEFERRED, Typing};
@@ -24,6 +25,8 @@ const COME_BACK_MS: u64 = 2_000;
 
 pub(super) struct Clients {
     generation: u32,
+    /// As many are served.
+    most: usize,
     all: Vec<Client>,
     next: usize,
     driver: Option<usize>,
@@ -56,8 +59,10 @@ impl Hold {
 impl Clients {
     /// With whoever held the keyboard of the host before.
     pub(super) fn new(generation: u32, holder: Option<u64>) -> Self {
+        let free = poll::descriptors_allowed().saturating_sub(DESCRIPTORS);
         Self {
             generation,
+            most: usize::try_from(free).map_or(CLIENTS, |free| free.min(CLIENTS)),
             all: Vec::new(),
             next: 0,
             driver: None,
@@ -97,8 +102,8 @@ impl Clients {
     /// If somebody waits who cannot be let in now.
     pub(super) fn let_in(&mut self, listener: &OwnedFd) -> std::io::Result<()> {
         while let Some(socket) = sock::accept(listener)? {
-            if self.all.len() == CLIENTS {
-                let message = format!("{CLIENTS} clients are connected, and no more are served");
+            if self.all.len() == self.most {
+                let message = format!("{} clients are connected, and no more are served", self.most);
                 let refused =
                     Failure::new(Code::Busy, message).hint("try again when fewer clients are connected");
                 let _ = sock::put(&socket, &ToClient::Refused(refused).to_stream());
