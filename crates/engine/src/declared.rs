@@ -2,7 +2,7 @@
 //! What is no result is not taken, and whoever looked for it says why.
 
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 
 use abide_core::evidence::fold::Evidence;
@@ -17,7 +17,7 @@ use abide_sys::{clock, poll};
 use serde::Deserialize;
 
 use crate::find;
-use crate::store::{DECLARED, Home, SessionDir, Writer};
+use crate::store::{DECLARED, Home, SessionDir, Writer, read_evidence};
 use crate::truth::{Session, Truth};
 
 /// A longer file is no result.
@@ -60,7 +60,8 @@ pub fn declared(
     Ok(Declared { status, exit_code, summary })
 }
 
-/// Records the program's word, and makes sure that it counts: one that comes after the end does not.
+/// Records the program's word, and makes sure that it counts: one that comes after the end does not. Words are declared one at
+/// a time, while the session goes on; whoever records or tells its end waits for the one that is being declared.
 pub(crate) fn declare(
     truth: &Truth,
     home: &Home,
@@ -76,22 +77,29 @@ pub(crate) fn declare(
     let dir = home.session(id).map_err(|untrusted| failed(std::io::Error::other(untrusted.says())))?;
     let mut pen = dir.write(Role::Client, truth.now().boot).map_err(failed)?;
     let code = word.exit_code;
-    write(&dir, &mut pen, truth.now().at, word).map_err(failed)?;
-    // The end may have come first.
-    let after = truth.of_listed(home, id).ok_or_else(|| find::nothing(id.as_str()))?;
-    match &after.evidence.work.declared {
-        // Whoever recorded the end may have found it before it was in the log.
-        Some(told) if told.witness == pen.witness() || told.body.exit_code == code => Ok(()),
-        Some(_) | None => before_the_end(&after),
-    }
+    lock::take_in_turn(pen.file(), Holder::Declarer).map_err(failed)?;
+    let goes_on = || {
+        let now = truth.of_listed(home, id).ok_or_else(|| find::nothing(id.as_str()));
+        now.and_then(|now| before_the_end(&now))
+    };
+    let declared = goes_on()
+        .and_then(|()| write(&dir, &mut pen, truth.now().at, word).map_err(failed))
+        .and_then(|()| if counts(&pen, code) { Ok(()) } else { goes_on() });
+    lock::give_back(pen.file(), Holder::Declarer);
+    declared.and_then(|()| pen.sync().map_err(failed))
+}
+
+/// Whether the word that this pen wrote is the last one. Nobody who records an end waits for ever for it: then that came
+/// first, and may have found the word beside the log.
+fn counts(pen: &Writer, code: u8) -> bool {
+    let told = read_evidence(pen.file()).work.declared;
+    told.is_some_and(|told| told.witness == pen.witness() || told.body.exit_code == code)
 }
 
 /// Writes a word into the log, and beside it once more, so that damage in one does not hide it. Beside it first, so that
 /// whoever is killed in between has declared it or not, and nobody misses a word that was never there.
 fn write(dir: &SessionDir, pen: &mut Writer, at: Moment, word: Declared) -> std::io::Result<()> {
     let mut beside = open(dir)?;
-    // The last in the log is the one that is kept, also where several declare at once.
-    lock::take_in_turn(&beside, Holder::Sealer)?;
     let before = Kept::of(&mut beside).unwrap_or(Kept::Unreadable);
     // One that cannot be kept counts all the same.
     let _ = Kept::Word(word.clone()).keep(&beside, pen, at);
@@ -100,8 +108,7 @@ fn write(dir: &SessionDir, pen: &mut Writer, at: Moment, word: Declared) -> std:
         let _ = before.keep(&beside, pen, at);
     }
     let _ = beside.sync_data();
-    lock::give_back(&beside, Holder::Sealer);
-    written.and_then(|()| pen.sync())
+    written
 }
 
 /// The file beside the log. It is never there without saying what is kept.
@@ -127,8 +134,6 @@ enum Kept {
     Word(Declared),
     /// There was no room for more than its code.
     Code(u8),
-    /// One is being declared right now.
-    Coming,
     /// There was one, or may have been one.
     Unreadable,
 }
@@ -143,23 +148,11 @@ impl Kept {
     }
 
     fn read(dir: &SessionDir) -> Self {
-        let mut file = match dir.dir().read(DECLARED) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::Nothing,
-            Err(_) => return Self::Unreadable,
-        };
-        // Whoever declares one lets go once the log has it: what was read while nobody held it is not one that is to come,
-        // nor half of one.
-        let is_held = || lock::ask(&file, Holder::Sealer) == Lock::Held;
-        if is_held() {
-            return Self::Coming;
+        match dir.dir().read(DECLARED) {
+            Ok(mut file) => Self::of(&mut file).unwrap_or(Self::Unreadable),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::Nothing,
+            Err(_) => Self::Unreadable,
         }
-        let kept = file.try_clone().and_then(|mut file| Self::of(&mut file));
-        if is_held() {
-            return Self::Coming;
-        }
-        let mut again = || file.rewind().and_then(|()| Self::of(&mut file));
-        kept.or_else(|_| again()).unwrap_or(Self::Unreadable)
     }
 
     fn of(file: &mut File) -> std::io::Result<Self> {
@@ -193,7 +186,7 @@ impl Kept {
                 let written = file.write_all_at(&frame, 0).and_then(|()| file.set_len(frame.len() as u64));
                 written.or_else(|_| zeroes(Self::code(word.exit_code)))
             }
-            Self::Coming | Self::Unreadable => file.set_len(0),
+            Self::Unreadable => file.set_len(0),
         }
     }
 }
@@ -206,26 +199,31 @@ pub(crate) struct LastWord {
     pub(crate) note: Option<Noted>,
     /// One that counted may be lost, and nothing tells whether what is left was the last.
     pub(crate) is_unclear: bool,
-    /// One is being declared right now.
-    is_coming: bool,
 }
 
-/// How long whoever closes a session waits for a word that is being declared, and how often is looked.
-const COMING_MS: u64 = 5;
-const COMING_LOOKS: usize = 40;
+/// How long whoever records or tells an end waits for a word that is being declared, and how often is looked.
+const DECLARING_MS: u64 = 5;
+const DECLARING_LOOKS: usize = 40;
 
-/// The same for whoever closes the session, with the evidence as it is then: a word that is being declared is half on record.
-pub(crate) fn settled(read: impl Fn() -> Evidence, dir: &SessionDir) -> (Evidence, LastWord) {
-    let mut looks = COMING_LOOKS;
-    loop {
-        let evidence = read();
-        let last = last(&evidence, dir);
-        if !last.is_coming || looks == 0 {
-            return (evidence, last);
+/// Lets nobody declare a word until the lock is given back: what is read now is what counts. Who stands still while it
+/// declares one holds up nobody for long.
+pub(crate) fn take_turn(evidence: &File) {
+    wait_until(|| !matches!(lock::take(evidence, Holder::Declarer), Ok(false)));
+}
+
+/// Waits for the word that is being declared, by whoever saw the session go on: nobody else declares one from now on, if it
+/// is over.
+pub(crate) fn wait_for_word(evidence: &File) {
+    wait_until(|| lock::ask(evidence, Holder::Declarer) == Lock::Silent);
+}
+
+fn wait_until(is_free: impl Fn() -> bool) {
+    for _ in 0..DECLARING_LOOKS {
+        if is_free() {
+            return;
         }
-        looks -= 1;
         // Nobody tells when a lock is given back but to whoever takes it, however long that takes.
-        let _ = poll::readable(&[], Some(COMING_MS));
+        let _ = poll::readable(&[], Some(DECLARING_MS));
     }
 }
 
@@ -239,22 +237,15 @@ pub(crate) fn last(evidence: &Evidence, dir: &SessionDir) -> LastWord {
     };
     let told = evidence.work.declared.as_ref();
     let logged = told.map(|told| told.body.exit_code);
-    let kept = Kept::read(dir);
-    let is_coming = matches!(kept, Kept::Coming);
-    let (unlogged, is_unclear) = match kept {
+    let (unlogged, is_unclear) = match Kept::read(dir) {
         _ if left.is_some() => (left, false),
         Kept::Word(word) => (Some(word).filter(|word| Some(word.exit_code) != logged), false),
         Kept::Code(code) => (None, Some(code) != logged),
         // What whoever closed the session took from a file was never kept.
         Kept::Nothing => (None, told.is_some_and(|told| told.witness.role == Role::Client)),
-        Kept::Coming => (None, !is_whole(evidence)),
         Kept::Unreadable => (None, true),
     };
-    LastWord { unlogged, note, is_unclear, is_coming }
-}
-
-fn is_whole(evidence: &Evidence) -> bool {
-    evidence.is_begun() && !evidence.is_damaged()
+    LastWord { unlogged, note, is_unclear }
 }
 
 impl LastWord {

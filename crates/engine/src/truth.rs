@@ -173,8 +173,8 @@ impl Truth {
         let (evidence, seen, half_removed) = match dir {
             Ok(dir) => {
                 let mut reading = dir.read();
-                let (mut evidence, seen) = self.settle(&mut reading);
-                self.hear_last_word(&mut evidence, &seen, &dir);
+                let (evidence, seen) = self.settle(&mut reading);
+                let (evidence, seen) = self.hear_last_word((evidence, seen), &mut reading, &dir);
                 let half_removed = is_half_removed(&evidence, reading.file());
                 (evidence, seen, half_removed)
             }
@@ -193,18 +193,35 @@ impl Truth {
 
     /// Whoever seals a session takes the word that its program left. Until then that word counts all the same, or
     /// sealing would change what has been told. So does one that was declared last and is cut off the log.
-    fn hear_last_word(&self, evidence: &mut Evidence, seen: &Seen, dir: &SessionDir) {
-        let now = self.now();
-        if evidence.is_closed() || derive(evidence, seen, now).rule.closing().is_none() {
-            return;
+    fn hear_last_word(
+        &self,
+        told: (Evidence, Seen),
+        reading: &mut Reading<'_>,
+        dir: &SessionDir,
+    ) -> (Evidence, Seen) {
+        let is_left = |(evidence, seen): &(Evidence, Seen)| {
+            !evidence.is_closed() && derive(evidence, seen, self.now()).rule.closing().is_some()
+        };
+        if !is_left(&told) {
+            return told;
         }
-        let last = declared::last(evidence, dir);
+        if let Some(evidence) = reading.file() {
+            declared::wait_for_word(evidence);
+        }
+        let told = if reading.more() { self.settle(reading) } else { told };
+        if !is_left(&told) {
+            return told;
+        }
+        let (mut evidence, seen) = told;
+        let last = declared::last(&evidence, dir);
         evidence.work.word_is_unclear |= last.is_unclear;
         if let Some(body) = last.unlogged {
+            let now = self.now();
             let witness = Witness { role: Role::Sealer, pid: std::process::id(), boot: now.boot };
             let order = evidence.record.facts;
             evidence.work.declared = Some(Told { witness, at: now.at, order, body });
         }
+        (evidence, seen)
     }
 
     /// What was true of a session at an instant, as far as anyone can prove it.

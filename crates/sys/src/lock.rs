@@ -25,6 +25,8 @@ pub enum Holder {
     Delivery,
     /// Whoever goes on with a conversation, from asking who is at it until that is to be seen; one at a time in a home.
     Resumer,
+    /// Whoever declares the program's word, or records the end that it belongs to; one at a time.
+    Declarer,
 }
 
 const BASE: i64 = 1 << 62;
@@ -40,6 +42,7 @@ impl Holder {
             Self::Courier => BASE + 5,
             Self::Delivery => BASE + 6,
             Self::Resumer => BASE + 7,
+            Self::Declarer => BASE + 8,
         }
     }
 }

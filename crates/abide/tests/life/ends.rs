@@ -1,7 +1,10 @@
 //! How programs end, and what is said of it: codes, signals, programs that never ran, ends that come early.
 
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
 
+use abide_sys::lock::{self, Holder};
 use abide_testkit::deadline::{Deadline, until};
 use abide_testkit::observer::Doomed;
 use abide_testkit::trace::{first_of, is_stopped, traced};
@@ -226,29 +229,76 @@ fn what_is_no_result_is_not_taken_and_a_fact_says_why() {
     assert_eq!(world.wait(&id).0, Some(4), "with a code any word will do");
 }
 
+/// The end is observed by its guard, or by nobody and told by whoever asks first.
 #[test]
 fn a_result_that_the_end_overtakes_does_not_count_and_is_told_so() {
-    let world = World::new();
-    let (life, gate) = world.gated(&["exit 3"]);
-    let log = world.home.around().join("calls");
-    // It has seen the session run, and stands still before it writes.
-    let stop = ["-e", "trace=write", "-e", "inject=write:error=EINTR:signal=STOP:when=1"];
-    let command = world.abide.command(&["result", "set", "success", "--json", "--session", &life.id]);
-    let mut setting = Running::start(traced(&command, &stop, &log).stderr(Stdio::null()));
-    until("it is about to declare", || is_stopped(&log));
-    gate.open();
-    assert_eq!(world.wait(&life.id).0, Some(3));
-    first_of(&setting).signal(Signal::CONT);
-    let told: Value = serde_json::from_str(&setting.line()).expect("JSON");
-    assert_eq!((setting.reap(), &told["error"]["code"]), (Ending::Exited(5), &"not_active".into()), "{told}");
-    assert_eq!((&told["error"]["status"], told["error"]["hint"].is_string()), (&"exited".into(), true));
-    let (code, waited) = world.wait(&life.id);
-    assert_eq!(
-        (code, &waited["declared"]),
-        (Some(3), &Value::Null),
-        "an answer that was given stands: {waited}"
-    );
-    assert_eq!(world.told(&life.id, "declared").len(), 1, "it was too late, not lost");
+    for (ends, code, status) in [("seen", 3, "exited"), ("unseen", 125, "lost")] {
+        let world = World::new();
+        let (life, gate) = world.gated(&["exit 3"]);
+        let helpers = ["guard", "host"].map(|who| life.helper(who, None));
+        let log =
+            File::options().append(true).open(world.dir(&life.id).join("evidence")).expect("it is there");
+        assert!(
+            lock::take(&log, Holder::Declarer).expect("it can be locked"),
+            "nobody declares anything yet"
+        );
+        // It has seen the session run, and waits for its turn.
+        let mut setting = world.start(&["result", "set", "success", "--json", "--session", &life.id]);
+        let inode = log.metadata().expect("it is open").ino();
+        until("it is about to declare", || is_waited_for(inode));
+        if ends == "unseen" {
+            let [guard, host] = &helpers;
+            kill_at_once(&[guard, host, &life.program.0].map(|one| Observer::of(one.pid())));
+        } else {
+            gate.open();
+        }
+        assert_eq!(world.wait(&life.id).0, Some(code), "{ends}");
+        lock::give_back(&log, Holder::Declarer);
+        let told: Value = serde_json::from_str(&setting.line()).expect("JSON");
+        let error = &told["error"];
+        assert_eq!((setting.reap(), &error["code"]), (Ending::Exited(5), &"not_active".into()), "{told}");
+        assert_eq!((&error["status"], error["hint"].is_string()), (&status.into(), true), "{told}");
+        let (again, waited) = world.wait(&life.id);
+        let declared = &waited["declared"];
+        assert_eq!(
+            (again, declared),
+            (Some(code), &Value::Null),
+            "an answer that was given stands: {waited}"
+        );
+    }
+}
+
+/// Whether somebody waits for a lock on this file.
+fn is_waited_for(inode: u64) -> bool {
+    let locks = std::fs::read_to_string("/proc/locks").expect("procfs");
+    let ours = |line: &str| line.contains("->") && line.contains(&format!(":{inode} "));
+    locks.lines().any(ours)
+}
+
+/// It stands still in the middle of it, and nobody waits for it without end.
+#[test]
+fn a_result_that_is_being_declared_at_the_end_counts_and_is_told_so() {
+    for ends in ["seen", "unseen"] {
+        let world = World::new();
+        let (life, gate) = world.gated(&["exit 3"]);
+        let helpers = ["guard", "host"].map(|who| life.helper(who, None));
+        let log = world.home.around().join("calls");
+        let stop = ["-e", "trace=write", "-e", "inject=write:error=EINTR:signal=STOP:when=1"];
+        let command = world.abide.command(&["result", "set", "success", "--json", "--session", &life.id]);
+        let mut setting = Running::start(traced(&command, &stop, &log).stderr(Stdio::null()));
+        until("it is about to write it into the log", || is_stopped(&log));
+        if ends == "unseen" {
+            let [guard, host] = &helpers;
+            kill_at_once(&[guard, host, &life.program.0].map(|one| Observer::of(one.pid())));
+        } else {
+            gate.open();
+        }
+        assert_eq!(world.wait(&life.id).0, Some(0), "{ends}");
+        first_of(&setting).signal(Signal::CONT);
+        let told: Value = serde_json::from_str(&setting.line()).expect("JSON");
+        assert_eq!((setting.reap(), &told["ok"]), (Ending::Exited(0), &true.into()), "{told}");
+        assert_eq!(world.wait(&life.id).0, Some(0), "{ends}");
+    }
 }
 
 // TRUTH 4

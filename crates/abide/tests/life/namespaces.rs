@@ -63,6 +63,9 @@ fn a_session_is_driven_from_another_pid_namespace_by_the_same_user_and_runs_no_l
     assert_eq!((data(&looked)["source"].as_str(), looked.stderr.as_str()), (Some("live"), ""), "{looked:?}");
     let refused = run_inside(&world, &["exec", "--json", &life.id, "--", "true"]);
     assert_eq!(refused.json()["error"]["code"], "no_shell", "{refused:?}");
+    let refused = run_inside(&world, &["prompt", "--json", &life.id, "go on"]).json();
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.ends_with("cannot be told from here"), "{refused}");
     let script = "\"$0\" run -d --name inner -- cat; read over";
     let command = world.abide.command(&[]);
     let mut first = unshare(&APART, "bash".as_ref());
@@ -145,7 +148,7 @@ fn refused_inside(world: &World, id: &str, acts: &[&[&str]]) {
 }
 
 /// Runs a command of abide in a pid namespace of its own, whatever comes of it.
-fn run_inside(world: &World, args: &[&str]) -> Ran {
+pub(crate) fn run_inside(world: &World, args: &[&str]) -> Ran {
     let command = world.abide.command(args);
     let mut inside = unshare(&APART, command.get_program().as_ref());
     inside.args(args).envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));

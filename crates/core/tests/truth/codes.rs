@@ -134,6 +134,8 @@ fn an_end_behind_damage_passes_on_no_code_unless_its_word_is_told() {
         assert_eq!((kept.wait, kept.agrees), (Some(3), Some(code == 3)));
         let superseded = running().client(declared(0)).guard(word());
         assert_eq!(told(superseded, true), unclear, "a later word may be lost, or the other came late");
+        let again = running().client(declared(3)).client(declared(0)).guard(word());
+        assert_eq!(told(again, true), unclear, "the same word may have come once more, and be lost");
         let overtaken = running().client(declared(3)).client(declared(0)).guard(word());
         assert_eq!(told(overtaken, false).wait, Some(0), "it came before the end was on record");
         let cut_out = running().client(declared(0)).guard(word());

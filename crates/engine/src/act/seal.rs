@@ -99,6 +99,7 @@ pub(crate) fn seal(truth: &Truth, home: &Home, id: &SessionId) -> Result<Sealing
     }
     let reason = Left::reason(left.as_ref());
     let sealing = close(truth, &dir, &mut writer, (&truth.of(home, id), reason));
+    lock::give_back(writer.file(), Holder::Declarer);
     lock::give_back(writer.file(), Holder::Sealer);
     let sealing = sealing.map_err(|e| refused(&e))?;
     let untold = left.filter(|_| sealing == Sealing::Sealed && found.evidence.work.summary.is_none());
@@ -130,7 +131,8 @@ fn close(
     };
     let cgroup = place::left_by(session);
     // The guard would have taken it; the program's word is not lost with its witness.
-    let (_, last) = declared::settled(|| read_evidence(writer.file()), dir);
+    declared::take_turn(writer.file());
+    let last = declared::last(&read_evidence(writer.file()), dir);
     let sealed = Sealed {
         status,
         cause: session.verdict.outcome.as_ref().and_then(|inferred| inferred.cause),

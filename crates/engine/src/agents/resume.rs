@@ -185,7 +185,7 @@ impl Sessions {
         }
         let mut found = self.found(adapter, conversation, (&argv, prompt), &place);
         if found.writer == Writer::Nobody {
-            found.writer = self.resumed_by_another(&found, Some(id)).map_or(Writer::Nobody, Writer::Process);
+            found.writer = self.resumed_by_another(&found, Some(id));
         }
         // A turn that has no name of its agent's is none that was written down.
         let turn = session.evidence.work.turn.as_ref();
@@ -224,7 +224,7 @@ impl Sessions {
             stood,
         };
         if found.writer == Writer::Nobody {
-            found.writer = self.resumed_by_another(&found, None).map_or(Writer::Nobody, Writer::Process);
+            found.writer = self.resumed_by_another(&found, None);
         }
         found
     }
@@ -260,8 +260,8 @@ impl Sessions {
     }
 
     /// The program of a session that goes on with this conversation, and whose agent may not be there to be seen yet.
-    fn resumed_by_another(&self, found: &Resumable, from: Option<&SessionId>) -> Option<u32> {
-        let sessions = self.list().ok()?;
+    fn resumed_by_another(&self, found: &Resumable, from: Option<&SessionId>) -> Writer {
+        let sessions = self.list().unwrap_or_default();
         let is_at_it = |session: &&Session| {
             let Some(launched) = session.evidence.beginning.launched.as_ref().map(|told| &told.body) else {
                 return false;
@@ -276,8 +276,14 @@ impl Sessions {
                 && Some(&session.id) != from
                 && !self.is_at_another(session, &found.conversation)
         };
-        let other = sessions.iter().find(is_at_it)?;
-        Some(program_of(&other.evidence).map_or(0, |program| program.pid))
+        let Some(other) = sessions.iter().find(is_at_it) else { return Writer::Nobody };
+        let id = &other.id;
+        let unseen = || {
+            Writer::Unknown(format!("session {id} goes on with it, and its program cannot be seen from here"))
+        };
+        program_of(&other.evidence)
+            .and_then(|program| self.truth().pid_here(program))
+            .map_or_else(unseen, Writer::Process)
     }
 
     /// Whether the agent of a session left the conversation that it was launched for.

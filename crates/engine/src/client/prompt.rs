@@ -167,7 +167,10 @@ impl Driver<'_> {
         }
         if !self.is_in_front(&now) {
             let id = &now.id;
-            let message = format!("no agent that abide knows has the terminal of session {id}");
+            let message = match program_of(&now.evidence).and_then(|program| self.truth().pid_here(program)) {
+                Some(_) => format!("no agent that abide knows has the terminal of session {id}"),
+                None => format!("whether an agent has the terminal of session {id} cannot be told from here"),
+            };
             return Err(self
                 .refuse(&now, Code::NoAgent, message)
                 .hint(format!("`abide type {id} --enter` types a line")));

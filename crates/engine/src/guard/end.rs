@@ -3,6 +3,7 @@
 use abide_core::evidence::{Body, Declared, Ended, Fact, Outcome, Resources};
 use abide_core::moment::Moment;
 use abide_sys::clock;
+use abide_sys::lock::{self, Holder};
 
 use super::Keeper;
 use crate::declared;
@@ -23,7 +24,9 @@ impl Keeper {
 /// Records an end that was observed, with the word that the program left or had declared. The slot first: it has room when
 /// nothing else has. True once it is on record somewhere.
 pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
-    let (so_far, last) = declared::settled(|| read_evidence(pen.file()), dir);
+    declared::take_turn(pen.file());
+    let so_far = read_evidence(pen.file());
+    let last = declared::last(&so_far, dir);
     let ended = Ended { word: Some(last.told(&so_far)), ..ended };
     let brief = last.unlogged.as_ref().map(declared::brief);
     let at = clock::now();
@@ -36,6 +39,7 @@ pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
     };
     // Readers who find the end in the log do not ask the slot: no end without the word that belongs to it.
     let in_log = (word_in_log || !in_slot) && log(Body::Ended(Box::new(ended)));
+    lock::give_back(pen.file(), Holder::Declarer);
     if let Some(note) = last.note.filter(|_| in_slot || in_log) {
         // The end is on record; why a word does not count may find no room.
         let _ = pen.add(at, Body::Noted(note));

@@ -75,8 +75,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a word behind damage counts",
         file: "crates/core/src/evidence/fold.rs",
-        right: "self.word_is_unclear = damaged && differs;",
-        wrong: "self.word_is_unclear = false && damaged && differs;",
+        right: "self.word_is_unclear = differs && (damaged || lost);",
+        wrong: "self.word_is_unclear = differs && lost;",
         tests: CORE,
     },
     Mutant {
@@ -109,7 +109,7 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "the lock of another file speaks",
-        file: "crates/engine/src/truth.rs",
+        file: "crates/engine/src/truth/file.rs",
         right: "Some(file) if recorded.is_some() && disk::file_id(file).ok() == recorded => lock::ask(file, holder),",
         wrong: "Some(file) if recorded.is_some() => lock::ask(file, holder),",
         tests: &["-p", "abide-engine", "--test", "sessions"],
@@ -206,4 +206,18 @@ impl Mutant {
 /// In place: what the compiler looks at is when it was written.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     std::fs::File::create(path)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bug_has_its_place_in_the_code() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for mutant in MUTANTS {
+            let text = std::fs::read_to_string(root.join(mutant.file)).expect("it is there");
+            assert_eq!(text.matches(mutant.right).count(), 1, "{}: {}", mutant.name, mutant.file);
+        }
+    }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::hooked::{hearing, telling};
 use super::{claude, done, launched, transcript, until_it};
 use crate::common::{Gate, World, data};
+use crate::namespaces::run_inside;
 
 /// Codex leaves the writing to a process in the background, which locks what it writes to.
 #[test]
@@ -255,6 +256,15 @@ fn an_adopted_agent_is_resumed_as_it_was_started_and_where_it_was() {
     let told = &resume(&id)["data"];
     assert_eq!((&told["from"], &told["came_back"]), (&id.as_str().into(), &true.into()), "{told}");
     let again = told["id"].as_str().expect("an ID");
-    assert_eq!(world.inspect(again)["cwd"], world.inspect(&id)["cwd"]);
+    let session = world.inspect(again);
+    assert_eq!(session["cwd"], world.inspect(&id)["cwd"]);
+    // Where the number of its process means another one, its session is named.
+    let refused = run_inside(&world, &["resume", "-d", "--json", &id]).json();
+    let error = &refused["error"];
+    assert_eq!(error["code"], "conversation_in_use", "{refused}");
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.contains(&format!("session {again} goes on with it")), "{refused}");
+    let own = run_inside(&world, &["resume", "-d", "--json", again]).json();
+    assert_eq!(own["error"]["session"], again, "{own}");
     done(&world, &["stop", again]);
 }
