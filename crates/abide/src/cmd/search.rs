@@ -8,7 +8,7 @@ use abide_engine::{Found, Searching, Session, Sessions};
 use clap::builder::PossibleValuesParser;
 
 use super::{Faulty, Front, Verb, has_labels};
-use crate::show::meter::Meter;
+use crate::show::meter::{Meter, Unit};
 use crate::show::search::FoundView;
 use crate::when;
 
@@ -98,7 +98,7 @@ impl Verb for Args {
         let sessions = front.sessions()?;
         let wanted = self.wanted(&text, sessions.now().at.wall)?;
         let searched = self.choose(&sessions)?;
-        let meter = Meter::new(!front.output.is_json(), "taking in what is new");
+        let meter = Meter::new(!front.output.is_json(), "taking in what is new", Unit::Bytes);
         let found = sessions.search(&searched, &wanted, &|progress| meter.tell(progress.done, progress.all));
         meter.clear();
         warn(front, &found);

@@ -3,6 +3,7 @@
 use abide_core::evidence::{Body, Ended, How, Observer, Outcome, Resources, Role, Survivor};
 use abide_core::identity::Identity;
 use abide_core::moment::Moment;
+use abide_testkit::Terminal;
 use abide_testkit::scene::{Scene, before_reboot, dead, launch};
 use serde_json::json;
 
@@ -297,6 +298,21 @@ fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
         ["failed00", "-", "failed,", "ENOENT", "1m", "ago"],
         "what never ran was launched then: {ls}"
     );
+}
+
+#[test]
+fn long_work_says_how_far_it_is_to_who_looks_on_and_to_nobody_else() {
+    let stage = Stage::new();
+    let ids: Vec<String> = (10..35).map(|number| format!("exited{number}")).collect();
+    let _scenes: Vec<Scene> = ids.iter().map(|id| stage.over(id).ended(How::Exited { code: 0 })).collect();
+    let shown = Terminal::start(&stage.abide.command(&["gc", "--keep", "20", "--dry-run"])).rest();
+    assert!(shown.contains("going through what is over: 96% of 25 sessions"), "{shown:?}");
+    assert!(shown.contains("\r\u{1b}[Kwould remove 5 sessions"), "the line is given back: {shown:?}");
+    let json = Terminal::start(&stage.abide.command(&["gc", "--keep", "20", "--dry-run", "--json"])).rest();
+    assert!(json.starts_with('{'), "{json:?}");
+    let ran = stage.abide.run(&["gc", "--keep", "20"]);
+    assert_eq!((ran.code(), ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.stdout.starts_with("removed 5 sessions"), "{ran:?}");
 }
 
 #[test]
