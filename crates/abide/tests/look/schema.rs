@@ -123,7 +123,8 @@ const ASKED: &[&str] = &[
     "signal idle NONE",
     "upgrade idle",
     "result set success --session idle",
-    "stop --grace 0s idle",
+    "run -d --name other -- cat",
+    "stop --grace 0s idle other said",
     "stop idle",
     "wait idle said",
 ];
