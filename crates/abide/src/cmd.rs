@@ -24,6 +24,7 @@ mod run;
 mod search;
 mod snapshot;
 mod stop;
+mod top;
 mod upgrade;
 mod wait;
 mod why;
@@ -292,6 +293,7 @@ verbs! {
     }
     "Look" {
         "ls" ls Ls,
+        "top" top Top,
         "inspect" inspect Inspect,
         "why" why Why,
         "logs" logs Logs,

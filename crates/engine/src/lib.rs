@@ -39,12 +39,14 @@ pub use act::notify;
 pub use act::pack::PackedOne;
 pub use act::seal::Sealing;
 pub use act::upgrade::{Became, Upgraded};
+pub use client::watch::{pause, watch};
 pub use client::{
     Attaching, Driver, Executed, Left, Marking, Playing, Prompted, Prompting, Typed, Unfinished,
 };
 pub use facts::{Wanted, Witnessed};
 pub use host::View;
 pub use launch::Request;
+pub use place::used::Used;
 pub use recording::Recording;
 pub use recording::damage::Gap;
 use recording::limit::recorded_at;
