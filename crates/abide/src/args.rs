@@ -23,7 +23,7 @@ const EXAMPLES: &str = "Examples:
   abide ls                    the sessions that are not over
   abide why nightly           the proof of what abide says of a session
   abide inspect @last --json  everything about the latest session, for programs
-  abide doctor --fix          look at machine and home, mend what is safe to mend";
+  abide doctor --fix          look at machine and home, mend what is safe";
 
 /// Sessions that outlive their terminal, and the truth about them
 #[derive(Debug, Parser)]
@@ -115,7 +115,7 @@ const WIDEST: usize = 100;
 /// What there is to do, by what it is for, with a line for each verb.
 fn groups(root: &clap::Command) -> String {
     let column = Command::NAMES.iter().map(|name| name.len()).max().unwrap_or(0) + 4;
-    let width = Page::for_standard_output(Colours::Never).width().unwrap_or(WIDEST).min(WIDEST);
+    let width = width().unwrap_or(WIDEST);
     let styles = clap::builder::Styles::styled();
     let literal = styles.get_literal();
     let line = |name: &str| {
@@ -139,12 +139,65 @@ fn heading(what: &str) -> String {
     format!("{style}{what}:{style:#}")
 }
 
-/// The same command with blanks in its examples at which no line is broken. `Output::help` makes them plain again.
+/// How wide help may be, if somebody looks.
+fn width() -> Option<usize> {
+    Page::for_standard_output(Colours::Never).width().map(|width| width.min(WIDEST))
+}
+
+/// The same command with examples that fit, and with blanks in them at which no line is broken. `Output::help` makes them
+/// plain again.
 fn unbroken(command: clap::Command) -> clap::Command {
-    let examples = command.get_before_help().map(|text| text.to_string().replace(' ', NO_BREAK));
+    let examples = command.get_before_help().map(|text| {
+        let lines = text.to_string();
+        let lines =
+            lines.lines().map(|line| width().map_or_else(|| line.to_owned(), |width| fitted(line, width)));
+        lines.collect::<Vec<_>>().join("\n").replace(' ', NO_BREAK)
+    });
     let command = command.mut_subcommands(unbroken);
     match examples {
         Some(examples) => command.before_help(examples),
         None => command,
+    }
+}
+
+/// A line of examples: what is said of a command goes on below itself where it is too long, or below the command.
+fn fitted(line: &str, width: usize) -> String {
+    const INDENT: usize = 2;
+    const BELOW: usize = 6;
+    const READABLE: usize = 24;
+    let indent = line.len() - line.trim_start().len();
+    let gap = || Some(INDENT + line.get(INDENT..)?.find("  ")?);
+    let begins = if indent > INDENT { Some(0) } else { gap() };
+    let Some((command, says)) = begins.filter(|_| line.chars().count() > width).map(|at| line.split_at(at))
+    else {
+        return line.to_owned();
+    };
+    let (column, says) = (line.len() - says.trim_start().len(), says.trim_start());
+    let beside = width.saturating_sub(column) >= READABLE;
+    let column = if beside { column } else { BELOW };
+    let room = width.saturating_sub(column);
+    let blanks = " ".repeat(column);
+    let lines = wrap(says, room, room).join(&format!("\n{blanks}"));
+    match (beside, command.trim_end()) {
+        (true, command) => format!("{command:column$}{lines}"),
+        (false, "") => format!("{blanks}{lines}"),
+        (false, command) => format!("{command}\n{blanks}{lines}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitted;
+
+    #[test]
+    fn what_is_said_of_an_example_fits_beside_it_or_below_it() {
+        let line = "  abide ls -a   also those that are over, and agents";
+        assert_eq!(fitted(line, 60), line);
+        let beside = "  abide ls -a   also those that are over,\n                and agents";
+        assert_eq!(fitted(line, 42), beside);
+        assert_eq!(fitted(line, 30), "  abide ls -a\n      also those that are\n      over, and agents");
+        let more = "                and it goes on and on";
+        assert_eq!(fitted(more, 30), "      and it goes on and on");
+        assert_eq!(fitted("  abide keys menu Down Down", 20), "  abide keys menu Down Down");
     }
 }

@@ -14,7 +14,7 @@ use crate::when;
 
 const EXAMPLES: &str = "Examples:
   abide search ECONNREFUSED                           wherever it was ever shown, the latest first
-  abide search '\"connection refused\"' --since 2d      these words in this order, in the last two days
+  abide search '\"connection refused\"' --since 2d    these words in this order, in the last two days
   abide search --regex 'E[0-9]{4}' --label team=core  by a pattern, in sessions with a label
   abide search --typed 'git push' --session build     what was typed, not what was shown
   abide search --json -n 0 --word panicked            every hit, for programs, with the instant of each";

@@ -18,10 +18,10 @@ use crate::show::word::{StatusName, count};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
-  abide gc --dry-run            what would go: sessions that ended more than a week ago
-  abide gc --older 1d --keep 50 what is older than a day, and all but the latest fifty
-  abide gc --max-bytes 2G       the oldest, until the rest takes no more than that
-  abide gc --pack 1h            nothing: recordings of what ended over an hour ago take less room";
+  abide gc --dry-run             what would go: sessions that ended more than a week ago
+  abide gc --older 1d --keep 50  what is older than a day, and all but the latest fifty
+  abide gc --max-bytes 2G        the oldest, until the rest takes no more than that
+  abide gc --pack 1h             removes nothing; recordings of what ended over an hour ago take less room";
 
 /// Remove sessions that are over, by age, number or size, and pack their recordings
 #[derive(Debug, clap::Args)]
