@@ -90,6 +90,7 @@ const ASKED: &[&str] = &[
     "export said",
     "export said -o /dev/null/x",
     "export said -o SCRATCH/said.gif",
+    "export said -f -o SCRATCH/said.txt",
     "play said",
     "search hello",
     "search --typed nothing",

@@ -69,7 +69,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION")]
     idle_limit: Option<String>,
     /// Go on until the session is over
-    #[arg(long, conflicts_with = "to")]
+    #[arg(short, long, conflicts_with = "to")]
     follow: bool,
     /// Mask what looks like a secret in what was shown and typed
     #[arg(long)]
