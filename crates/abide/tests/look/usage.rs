@@ -133,6 +133,12 @@ const TYPED: &[(&str, i32, &str, &str)] = &[
         "ID is missing",
         "`abide ls -a` lists the sessions, and @last means the latest; `abide wait --help` shows examples",
     ),
+    (
+        "run -d --env ABIDE_HOME=/x -- true",
+        2,
+        "`ABIDE_HOME` is told to every program by abide itself",
+        "`env ABIDE_HOME=...` behind `--` sets it for the program",
+    ),
     ("run", 125, "COMMAND is missing", "`abide run --help` shows examples"),
     (
         "exec",
