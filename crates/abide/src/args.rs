@@ -13,6 +13,8 @@ pub(crate) use refused::Refused;
 use crate::cmd::Command;
 use crate::config::form::Colours;
 use crate::output::NO_BREAK;
+use crate::show::page::Page;
+use crate::show::wrap::wrap;
 
 const EXAMPLES: &str = "Examples:
   abide run -- claude         run a program in a session; ctrl-\\ twice detaches
@@ -21,7 +23,7 @@ const EXAMPLES: &str = "Examples:
   abide ls                    the sessions that are not over
   abide why nightly           the proof of what abide says of a session
   abide inspect @last --json  everything about the latest session, for programs
-  abide doctor --fix          look at the machine and the home, mend what is safe to mend";
+  abide doctor --fix          look at machine and home, mend what is safe";
 
 /// Sessions that outlive their terminal, and the truth about them
 #[derive(Debug, Parser)]
@@ -84,26 +86,118 @@ fn with_whole_examples(error: clap::Error, argv: &[OsString]) -> clap::Error {
     unbroken.try_get_matches_from(argv).err().unwrap_or(error)
 }
 
-/// The root of the command line, where the help of each verb says what signals do to it: where it does not say so itself,
-/// they do what they do to any program.
+/// The root of the command line, with its verbs in groups. All that is told of a verb stands behind its options, also what
+/// signals do to it: where it does not say so itself, they do what they do to any program.
 pub(crate) fn root() -> clap::Command {
     const NAMED: &str = "HUP, INT and TERM";
-    Cli::command().mut_subcommands(|verb| {
+    let root = Cli::command().mut_subcommands(|verb| {
+        let more = verb.get_long_about().map(ToString::to_string).unwrap_or_default();
+        let more = more.split_once("\n\n").map(|(_, more)| format!("{}\n\n", more.trim_end()));
         let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
-        if help.contains(NAMED) {
-            return verb;
-        }
-        let ends = format!("{NAMED} end this command only, as they end any program.");
-        verb.after_help(format!("{help} {ends}").trim_start().to_owned())
-    })
+        let ends = match help.contains(NAMED) {
+            true => String::new(),
+            false => format!(" {NAMED} end this command only, as they end any program."),
+        };
+        let help = format!("{help}{ends}");
+        let help = format!("{}{}", more.unwrap_or_default(), help.trim_start());
+        verb.after_help(help).long_about(clap::builder::Resettable::Reset)
+    });
+    let groups = groups(&root);
+    root.help_template(format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{}\n{{options}}{{after-help}}",
+        heading("Options")
+    ))
 }
 
-/// The same command with blanks in its examples at which no line is broken. `Output::help` makes them plain again.
+/// So wide is help at most.
+const WIDEST: usize = 100;
+
+/// What there is to do, by what it is for, with a line for each verb.
+fn groups(root: &clap::Command) -> String {
+    let column = Command::NAMES.iter().map(|name| name.len()).max().unwrap_or(0) + 4;
+    let width = width().unwrap_or(WIDEST);
+    let styles = clap::builder::Styles::styled();
+    let literal = styles.get_literal();
+    let line = |name: &str| {
+        let about = root.find_subcommand(name).and_then(clap::Command::get_about);
+        let about = about.map(ToString::to_string).unwrap_or_default();
+        let room = width.saturating_sub(column);
+        let lines = wrap(&about, room, room).join(&format!("\n{}", " ".repeat(column)));
+        format!("  {literal}{name}{literal:#}{:1$}{lines}\n", "", column - 2 - name.len())
+    };
+    let group = |(what, names): &(&str, &[&str])| {
+        let lines: String = names.iter().map(|name| line(name)).collect();
+        format!("{}\n{lines}\n", heading(what))
+    };
+    Command::GROUPS.iter().map(group).collect()
+}
+
+/// As clap writes its own.
+fn heading(what: &str) -> String {
+    let style = clap::builder::Styles::styled();
+    let style = style.get_header();
+    format!("{style}{what}:{style:#}")
+}
+
+/// How wide help may be, if somebody looks.
+fn width() -> Option<usize> {
+    Page::for_standard_output(Colours::Never).width().map(|width| width.min(WIDEST))
+}
+
+/// The same command with examples that fit, and with blanks in them at which no line is broken. `Output::help` makes them
+/// plain again.
 fn unbroken(command: clap::Command) -> clap::Command {
-    let examples = command.get_before_help().map(|text| text.to_string().replace(' ', NO_BREAK));
+    let examples = command.get_before_help().map(|text| {
+        let lines = text.to_string();
+        let lines =
+            lines.lines().map(|line| width().map_or_else(|| line.to_owned(), |width| fitted(line, width)));
+        lines.collect::<Vec<_>>().join("\n").replace(' ', NO_BREAK)
+    });
     let command = command.mut_subcommands(unbroken);
     match examples {
         Some(examples) => command.before_help(examples),
         None => command,
+    }
+}
+
+/// A line of examples: what is said of a command goes on below itself where it is too long, or below the command.
+fn fitted(line: &str, width: usize) -> String {
+    const INDENT: usize = 2;
+    const BELOW: usize = 6;
+    const READABLE: usize = 24;
+    let indent = line.len() - line.trim_start().len();
+    let gap = || Some(INDENT + line.get(INDENT..)?.find("  ")?);
+    let begins = if indent > INDENT { Some(0) } else { gap() };
+    let Some((command, says)) = begins.filter(|_| line.chars().count() > width).map(|at| line.split_at(at))
+    else {
+        return line.to_owned();
+    };
+    let (column, says) = (line.len() - says.trim_start().len(), says.trim_start());
+    let beside = width.saturating_sub(column) >= READABLE;
+    let column = if beside { column } else { BELOW };
+    let room = width.saturating_sub(column);
+    let blanks = " ".repeat(column);
+    let lines = wrap(says, room, room).join(&format!("\n{blanks}"));
+    match (beside, command.trim_end()) {
+        (true, command) => format!("{command:column$}{lines}"),
+        (false, "") => format!("{blanks}{lines}"),
+        (false, command) => format!("{command}\n{blanks}{lines}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitted;
+
+    #[test]
+    fn what_is_said_of_an_example_fits_beside_it_or_below_it() {
+        let line = "  abide ls -a   also those that are over, and agents";
+        assert_eq!(fitted(line, 60), line);
+        let beside = "  abide ls -a   also those that are over,\n                and agents";
+        assert_eq!(fitted(line, 42), beside);
+        assert_eq!(fitted(line, 30), "  abide ls -a\n      also those that are\n      over, and agents");
+        let more = "                and it goes on and on";
+        assert_eq!(fitted(more, 30), "      and it goes on and on");
+        assert_eq!(fitted("  abide keys menu Down Down", 20), "  abide keys menu Down Down");
     }
 }

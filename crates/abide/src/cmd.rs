@@ -1,4 +1,4 @@
-//! The verbs. A new one is a file below this folder, its `mod` line and its line in the table.
+//! The verbs. A new one is a file below this folder, its `mod` line and its line in the table, in the group that it is for.
 
 /// What signals do to a command that handles none itself, and what of its work goes on.
 macro_rules! signals_end_this {
@@ -24,6 +24,7 @@ mod run;
 mod search;
 mod snapshot;
 mod stop;
+mod top;
 mod upgrade;
 mod wait;
 mod why;
@@ -233,95 +234,113 @@ fn has_labels(session: &Session, labels: &[String]) -> bool {
 }
 
 macro_rules! verbs {
-    ($($name:literal $verb:ident $variant:ident,)+) => {
+    ($($group:literal { $($name:literal $verb:ident $variant:ident,)+ })+) => {
         /// What abide was asked to do.
         #[derive(Debug, clap::Subcommand)]
-        pub(crate) enum Command { $(#[command(name = $name)] $variant($verb::Args),)+ }
+        pub(crate) enum Command { $($(#[command(name = $name)] $variant($verb::Args),)+)+ }
 
         impl Command {
             /// Every verb, in the order of the table.
-            pub(crate) const NAMES: &'static [&'static str] = &[$($name,)+];
+            pub(crate) const NAMES: &'static [&'static str] = &[$($($name,)+)+];
+            /// What they are for, each with its verbs.
+            pub(crate) const GROUPS: &'static [(&'static str, &'static [&'static str])] =
+                &[$(($group, &[$($name,)+]),)+];
 
             const fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $name,)+ }
+                match self { $($(Self::$variant(_) => $name,)+)+ }
             }
 
             fn run(self, front: &mut Front) -> u8 {
-                match self { $(Self::$variant(args) => run(args, front),)+ }
+                match self { $($(Self::$variant(args) => run(args, front),)+)+ }
             }
 
             /// The verb of this name, for a command line that has no other.
             pub(crate) fn alone(name: &str) -> Option<clap::Command> {
                 match name {
-                    $($name => Some(<$verb::Args as clap::Args>::augment_args(clap::Command::new($name))),)+
+                    $($($name => Some(<$verb::Args as clap::Args>::augment_args(clap::Command::new($name))),)+)+
                     _ => None,
                 }
             }
 
             /// Looks at what can be told to make no sense before anything is done.
             fn check(&self, now: i64) -> Result<(), Failure> {
-                match self { $(Self::$variant(args) => args.check(now),)+ }
+                match self { $($(Self::$variant(args) => args.check(now),)+)+ }
             }
         }
 
         /// The column that decides which sessions the verb of this name takes.
         fn takes(name: &str) -> Option<Column> {
-            match name { $($name => <$verb::Args as Verb>::TAKES,)+ _ => None }
+            match name { $($($name => <$verb::Args as Verb>::TAKES,)+)+ _ => None }
         }
 
         /// The schemas of what each verb answers.
         fn data_schemas() -> Vec<(&'static str, fn(&mut SchemaGenerator) -> Schema)> {
-            vec![$(($name, |made| made.subschema_for::<<$verb::Args as Verb>::Data>()),)+]
+            vec![$($(($name, |made| made.subschema_for::<<$verb::Args as Verb>::Data>()),)+)+]
         }
     };
 }
 
 verbs! {
-    "run" run Run,
-    "wait" wait Wait,
-    "stop" stop Stop,
-    "signal" signal Signal,
-    "attach" attach Attach,
-    "type" type_text Type,
-    "paste" paste Paste,
-    "prompt" prompt Prompt,
-    "keys" keys Keys,
-    "resize" resize Resize,
-    "exec" exec Exec,
-    "batch" batch Batch,
-    "logs" logs Logs,
-    "events" facts Facts,
-    "snapshot" snapshot Snapshot,
-    "screenshot" screenshot Screenshot,
-    "diff" diff Diff,
-    "mark" mark Mark,
-    "marks" marks Marks,
-    "export" export Export,
-    "play" play Play,
-    "search" search Search,
-    "ls" ls Ls,
-    "agents" agents Agents,
-    "resume" resume Resume,
-    "adopt" adopt Adopt,
-    "checkpoint" checkpoint Checkpoint,
-    "hook" hook Hook,
-    "inspect" inspect Inspect,
-    "why" why Why,
-    "result" result Declare,
-    "hooks" hooks Hooks,
-    "upgrade" upgrade Upgrade,
-    "rm" rm Rm,
-    "gc" gc Gc,
-    "doctor" doctor Doctor,
-    "notify" notify Notify,
-    "demo" demo Demo,
-    "selftest" selftest Selftest,
-    "config" config Config,
-    "completions" completions Completions,
-    "man" man Man,
-    "skill" skill Skill,
-    "schema" schema Schema,
-    "version" version Version,
+    "Life" {
+        "run" run Run,
+        "wait" wait Wait,
+        "stop" stop Stop,
+        "signal" signal Signal,
+        "rm" rm Rm,
+        "resume" resume Resume,
+        "adopt" adopt Adopt,
+        "upgrade" upgrade Upgrade,
+    }
+    "Look" {
+        "ls" ls Ls,
+        "top" top Top,
+        "inspect" inspect Inspect,
+        "why" why Why,
+        "logs" logs Logs,
+        "events" facts Facts,
+        "snapshot" snapshot Snapshot,
+        "screenshot" screenshot Screenshot,
+        "diff" diff Diff,
+        "marks" marks Marks,
+        "search" search Search,
+    }
+    "Drive" {
+        "attach" attach Attach,
+        "type" type_text Type,
+        "paste" paste Paste,
+        "keys" keys Keys,
+        "exec" exec Exec,
+        "prompt" prompt Prompt,
+        "batch" batch Batch,
+        "mark" mark Mark,
+        "resize" resize Resize,
+    }
+    "Record" {
+        "play" play Play,
+        "export" export Export,
+    }
+    "Agents" {
+        "agents" agents Agents,
+        "hooks" hooks Hooks,
+        "hook" hook Hook,
+        "result" result Declare,
+        "checkpoint" checkpoint Checkpoint,
+    }
+    "Keep" {
+        "gc" gc Gc,
+        "doctor" doctor Doctor,
+        "notify" notify Notify,
+        "config" config Config,
+    }
+    "Learn" {
+        "demo" demo Demo,
+        "selftest" selftest Selftest,
+        "skill" skill Skill,
+        "man" man Man,
+        "completions" completions Completions,
+        "schema" schema Schema,
+        "version" version Version,
+    }
 }
 
 impl Command {

@@ -216,6 +216,11 @@ impl Output {
         format!("{{\"schema\":\"{SCHEMA}\",\"ok\":true,\"command\":\"{command}\",\"data\":{{\"{name}\":[")
     }
 
+    /// An empty page as standard output wants it.
+    pub(crate) fn page(&self) -> Page {
+        Page::for_standard_output(self.colours)
+    }
+
     /// Passes on the very bytes.
     ///
     /// # Errors

@@ -20,4 +20,4 @@ pub(crate) mod unified;
 pub(crate) mod wait;
 pub(crate) mod why;
 pub(crate) mod word;
-mod wrap;
+pub(crate) mod wrap;

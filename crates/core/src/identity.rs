@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-pub use stat::{Belonging, Stat};
+pub use stat::{Belonging, Spent, Stat};
 
 /// A 128-bit id that the system keeps as text: of a machine or of a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

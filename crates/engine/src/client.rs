@@ -10,6 +10,7 @@ pub(crate) mod play;
 pub(crate) mod prompt;
 pub(crate) mod refresh;
 mod terminal;
+pub(crate) mod watch;
 
 use std::collections::VecDeque;
 use std::io;

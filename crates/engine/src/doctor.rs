@@ -14,6 +14,7 @@ use abide_core::verdict::Rule;
 
 use crate::act::{collect, seal};
 use crate::notify::Delivering;
+use crate::recording::damage::in_places;
 use crate::recording::keyframes;
 use crate::store::Home;
 use crate::{Owner, Sealing, Session, Sessions, Truth, names, place};
@@ -268,7 +269,8 @@ fn damage(session: &Session) -> Option<Check> {
         return Some(bad("evidence", &detail, &way_in).about(id));
     }
     let detail = format!(
-        "session {id} is {status}: its evidence is damaged in {count} place(s), first: {}",
+        "session {id} is {status}: its evidence is damaged {}, first: {}",
+        in_places(count),
         first.says()
     );
     let fix = format!("`abide why {}` shows what is still proved", session.id);

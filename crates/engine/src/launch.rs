@@ -57,6 +57,10 @@ pub(crate) const SESSION: &str = "ABIDE_SESSION";
 pub(crate) const HOME: &str = "ABIDE_HOME";
 /// The variable by which we know whom a session bore. Nobody has a reason to set it by hand.
 pub(crate) const BORN_IN: &str = "ABIDE_BORN_IN";
+/// The directory of that session.
+const SESSION_DIR: &str = "ABIDE_SESSION_DIR";
+/// What every program in a session is told by us.
+pub const TOLD: [&str; 4] = [SESSION, SESSION_DIR, HOME, BORN_IN];
 /// With fewer, guard and host could not start each other once there are clients, and nobody would read the terminal.
 const DESCRIPTORS: u64 = host::DESCRIPTORS + 16;
 /// More of the arguments is not recorded.
@@ -154,7 +158,7 @@ fn start_guard(
     let own = [
         (SESSION, OsString::from(id)),
         (BORN_IN, OsString::from(id)),
-        ("ABIDE_SESSION_DIR", session_dir.into()),
+        (SESSION_DIR, session_dir.into()),
         (HOME, home.path().into()),
     ];
     for (key, value) in own {

@@ -32,19 +32,21 @@ use abide_core::verdict::Now;
 
 pub use abide_sys::signal as signals;
 use abide_sys::spawn;
-pub use act::collect::{Collected, Limits};
+pub use act::collect::{Collected, Doing, Limits};
 pub use act::drill::Target;
 pub use act::leftover::Owner;
 pub use act::notify;
 pub use act::pack::PackedOne;
 pub use act::seal::Sealing;
 pub use act::upgrade::{Became, Upgraded};
+pub use client::watch::{pause, watch};
 pub use client::{
     Attaching, Driver, Executed, Left, Marking, Playing, Prompted, Prompting, Typed, Unfinished,
 };
 pub use facts::{Wanted, Witnessed};
 pub use host::View;
 pub use launch::Request;
+pub use place::used::Used;
 pub use recording::Recording;
 pub use recording::damage::Gap;
 use recording::limit::recorded_at;
@@ -243,22 +245,22 @@ impl Sessions {
     ///
     /// # Errors
     /// If the home cannot be listed.
-    pub fn collect(&self, limits: Limits, dry: bool) -> Result<Vec<Collected>, Failure> {
+    pub fn collect(&self, limits: Limits, doing: &Doing<'_>) -> Result<Vec<Collected>, Failure> {
         let Some(home) = &self.home else {
             return Ok(Vec::new());
         };
-        let mut collected = collect::collect(&self.truth, home, self.list()?, limits, dry);
-        collected.extend(leftover::clear(&self.truth, home, dry)?);
+        let mut collected = collect::collect(&self.truth, home, self.list()?, limits, doing);
+        collected.extend(leftover::clear(&self.truth, home, doing.dry)?);
         Ok(collected)
     }
 
-    /// Packs the recordings of sessions that ended longer ago than this; with `dry`, only says which.
+    /// Packs the recordings of sessions that ended longer ago than this.
     ///
     /// # Errors
     /// If the home cannot be listed.
-    pub fn pack(&self, older_ms: u64, dry: bool) -> Result<Vec<PackedOne>, Failure> {
+    pub fn pack(&self, older_ms: u64, doing: &Doing<'_>) -> Result<Vec<PackedOne>, Failure> {
         let sessions = self.list()?;
-        let pack = |home| pack::pack_older(&self.truth, home, &sessions, older_ms, dry);
+        let pack = |home| pack::pack_older(&self.truth, home, &sessions, older_ms, doing);
         Ok(self.home.as_ref().map_or_else(Vec::new, pack))
     }
 
@@ -283,12 +285,12 @@ impl Sessions {
     ///
     /// # Errors
     /// If this executable cannot be named.
-    pub fn upgrade(&self, sessions: &[Session]) -> Result<Vec<Upgraded>, Failure> {
+    pub fn upgrade(&self, sessions: &[Session], tell: &dyn Fn(u64, u64)) -> Result<Vec<Upgraded>, Failure> {
         let path = std::env::current_exe().map_err(|e| Failure::io("find", &"this executable", &e))?;
         let Some(home) = &self.home else {
             return Ok(Vec::new());
         };
-        Ok(upgrade::upgrade(&self.truth, home, sessions, &path))
+        Ok(upgrade::upgrade(&self.truth, home, sessions, &path, tell))
     }
 
     /// Records a program's own word on its work.

@@ -3,6 +3,7 @@
 
 pub(crate) mod stray;
 pub(crate) mod tree;
+pub(crate) mod used;
 
 use std::path::Path;
 

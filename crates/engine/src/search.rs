@@ -17,6 +17,7 @@ use abide_sys::{clock, poll};
 use hits::Between;
 pub use hits::{Hit, Wanted};
 
+use crate::recording::damage::in_places;
 use crate::recording::limit::{failed, recorded_at};
 use crate::recording::whole::{self, Due};
 use crate::store::{Home, SessionDir};
@@ -159,7 +160,7 @@ fn written(home: &Home, session: &Session) -> Option<u64> {
 /// What cannot be found, because it is missing in the recording.
 fn gaps(index: &Index, session: &Session) -> Option<String> {
     let Point { gaps, place, .. } = &index.point;
-    let places = (*gaps > 0).then(|| format!("the recording has gaps in {gaps} place(s)"));
+    let places = (*gaps > 0).then(|| format!("the recording has gaps {}", in_places(*gaps)));
     let mut due = Due::of(session, u64::MAX);
     let position = place.position;
     let end = if session.is_over() { due.missing_at(position) } else { due.cut_at(position) };

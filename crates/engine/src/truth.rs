@@ -19,8 +19,8 @@ use abide_core::verdict::{
 use abide_sys::clock;
 use abide_sys::disk::Untrusted;
 use abide_sys::lock::Holder;
-pub(crate) use abide_sys::probe::Relative;
 use abide_sys::probe::{About, InFront, Probe};
+pub(crate) use abide_sys::probe::{Relative, Spent};
 
 use self::file::{ask, is_half_removed, note_copy};
 use crate::declared;

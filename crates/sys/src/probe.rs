@@ -9,6 +9,8 @@ mod exit;
 mod here;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod spent;
 
 #[cfg(not(target_os = "linux"))]
 use elsewhere as system;
@@ -92,6 +94,17 @@ pub struct About {
     pub started_ms: i64,
 }
 
+/// What a process has used until now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    /// Time on a processor.
+    pub cpu_ms: u64,
+    /// The same of those below it that are over and were waited for.
+    pub cpu_ms_of_dead: u64,
+    /// Memory that it holds now, in bytes. What processes share counts in each of them.
+    pub memory: u64,
+}
+
 /// Asks the kernel about processes. Made once: where we are does not change while we run.
 #[derive(Debug, Clone)]
 pub struct Probe {
@@ -166,6 +179,14 @@ impl Probe {
         let held = system::inode(self.means, pidfd);
         let another = held.is_some() && want.pidfs.is_some() && held != want.pidfs;
         if another { None } else { system::end_of(pidfd, want.pid) }
+    }
+
+    /// What this very process has used until now; none if it is gone or cannot be seen.
+    #[must_use]
+    pub fn spent(&self, want: &Identity) -> Option<Spent> {
+        let spent = system::spent(want.pid);
+        // Asked after it was read: then it was read of this process.
+        spent.filter(|_| self.liveness(want, Lock::Silent).is_alive())
     }
 
     /// Every process that descends from this one, as `/proc` tells.
@@ -285,7 +306,7 @@ mod tests {
         assert!(elsewhere::hold(1).is_none() && elsewhere::process(1).is_none());
         assert!(elsewhere::foreground(1).is_empty() && !elsewhere::is_traced(1));
         assert!(elsewhere::everyone(&|_| true).is_none() && elsewhere::image(1).is_none());
-        assert_eq!(elsewhere::about(1, &[]), super::About::default());
+        assert_eq!((elsewhere::about(1, &[]), elsewhere::spent(1)), (super::About::default(), None));
         assert!(elsewhere::carriers("A=b").is_empty() && !elsewhere::carries(1, "A=b"));
         assert!(elsewhere::cgroups(1).is_none() && elsewhere::variable(1, "A").is_none());
         assert!(elsewhere::holders(FileId { dev: 0, ino: 1 }).is_empty());

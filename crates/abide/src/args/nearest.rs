@@ -2,7 +2,7 @@
 
 /// The verbs that other tools have for what ours do.
 const ELSEWHERE: &[(&str, &[&str])] = &[
-    ("ls", &["ps", "list", "list-sessions", "sessions", "top", "status"]),
+    ("ls", &["ps", "list", "list-sessions", "sessions", "status"]),
     ("run", &["start", "exec", "new", "new-session", "create", "spawn", "launch"]),
     ("stop", &["kill", "kill-session", "terminate", "end"]),
     ("attach", &["attach-session", "a", "open", "reattach"]),
@@ -11,6 +11,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ("logs", &["log", "tail", "output", "journal"]),
     ("snapshot", &["capture-pane", "screen", "show", "dump"]),
     ("inspect", &["info", "describe"]),
+    ("top", &["htop", "stats", "usage"]),
     ("events", &["monitor", "watch"]),
 ];
 

@@ -109,7 +109,10 @@ impl Refused {
             ErrorKind::MissingRequiredArgument => {
                 let missing = self.arguments(ContextKind::InvalidArg);
                 let verb = if missing.len() > 1 { "are" } else { "is" };
-                (format!("{} {verb} missing", missing.join(" and ")), None)
+                let which = "`abide ls -a` lists the sessions, and @last means the latest";
+                let which =
+                    missing.iter().any(|one| one == "ID").then(|| format!("{which}; {}", self.help()));
+                (format!("{} {verb} missing", missing.join(" and ")), which)
             }
             ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 ("a command or an argument is missing".to_owned(), None)
@@ -158,14 +161,16 @@ impl Refused {
         let verb = self.verb().unwrap_or("abide");
         if typed.starts_with('-') {
             let meant = self.suggested(ContextKind::SuggestedArg, &typed).map(|meant| self.meant(&meant));
-            let meant = self.without_dash().or(meant);
+            let meant = self.without_dash().or_else(|| self.without_target()).or(meant);
             return (format!("`{verb}` has no option `{typed}`"), meant);
         }
         if ["run", "exec"].contains(&verb) && self.words.len() == self.typed.len() {
             let what = if verb == "run" { "the program and its arguments come" } else { "the line comes" };
             return (format!("`{typed}` is no option: {what} behind `--`"), self.with_dashes(&typed));
         }
-        (format!("`{typed}` is one argument too many for `{verb}`"), None)
+        let about = || format!("`abide inspect {}` tells of one; {}", shell::word(&typed), self.help());
+        let about = (verb == "ls").then(about);
+        (format!("`{typed}` is one argument too many for `{verb}`"), about)
     }
 
     /// A session was named for `signal`, and no signal.
@@ -181,7 +186,15 @@ impl Refused {
             self.typed.iter().position(|word| word.strip_prefix('-').and_then(signals::parse).is_some())?;
         let mut words = self.typed.clone();
         words[at].remove(0);
-        (self.verb() == Some("signal")).then(|| format!("abide {}", shell::line(&words)))
+        (self.verb() == Some("signal")).then(|| format!("abide {}", shell::line(words)))
+    }
+
+    /// What was typed, where a session was named as tmux takes it.
+    fn without_target(&self) -> Option<String> {
+        let words: Vec<&String> = self.words.iter().filter(|word| *word != "-t").collect();
+        let whole = ["abide"].into_iter().chain(words.iter().map(|word| word.as_str()));
+        let meant = words.len() + 1 == self.words.len() && Cli::try_parse_from(whole).is_ok();
+        meant.then(|| format!("abide {}", shell::line(words)))
     }
 
     /// What was typed, with `--` before the program.

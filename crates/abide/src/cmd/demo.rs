@@ -87,8 +87,12 @@ struct Tour<'a> {
 }
 
 /// What to do after the tour.
-const NEXT: &str = "\nNow yours: `abide run --name first -- bash` (ctrl-\\ twice leaves it), `abide ls`, `abide attach first`.\n\
-    `abide --help` has the rest.";
+const NEXT: &str = "
+Now yours:
+  abide run --name first -- bash   (ctrl-\\ twice leaves it)
+  abide ls
+  abide attach first
+  abide --help                     has the rest";
 /// How long a reader has for each claim, as long as the tour lasts no longer than this.
 const READ_MS: u64 = 1_500;
 const LAST_MS: u64 = 15_000;

@@ -12,8 +12,8 @@ use crate::show::fact::{FactView, Facts};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
-  abide events                  every fact of every session, the earliest first
-  abide events -f --json        the same for programs, and then what comes, one object a line
+  abide events                    every fact of every session, the earliest first
+  abide events -f --json          the same for programs, and then what comes, one object a line
   abide events --since 10m build  what was witnessed of one session in the last ten minutes";
 
 /// Show what was witnessed of sessions, and what is

@@ -15,10 +15,10 @@ use crate::show::time::Time;
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
-  abide logs k3v9q2zr            everything it showed, as plain lines
-  abide logs -f --tail 20 build  the last lines, then what comes, until the end
-  abide logs --since 10m nightly what it showed in the last ten minutes
-  abide logs --raw @last         the very bytes, escape sequences included";
+  abide logs k3v9q2zr             everything it showed, as plain lines
+  abide logs -f --tail 20 build   the last lines, then what comes, until the end
+  abide logs --since 10m nightly  what it showed in the last ten minutes
+  abide logs --raw @last          the very bytes, escape sequences included";
 
 /// Show what a session showed
 #[derive(Debug, clap::Args)]

@@ -240,6 +240,13 @@ impl Args {
         let mut env = launch::environment_on(!self.no_tty);
         for entry in &self.env {
             let (key, value) = split(entry)?;
+            if let Some(told) = launch::TOLD.iter().find(|told| key == **told) {
+                return Err(Failure::new(
+                    Code::Usage,
+                    format!("`{told}` is told to every program by abide itself"),
+                )
+                .hint(format!("`env {told}=...` behind `--` sets it for the program")));
+            }
             env.insert(key, value);
         }
         let input = self.input()?;

@@ -8,13 +8,13 @@ use abide_engine::{Found, Searching, Session, Sessions};
 use clap::builder::PossibleValuesParser;
 
 use super::{Faulty, Front, Verb, has_labels};
-use crate::show::meter::Meter;
+use crate::show::meter::{Meter, Unit};
 use crate::show::search::FoundView;
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
   abide search ECONNREFUSED                           wherever it was ever shown, the latest first
-  abide search '\"connection refused\"' --since 2d      these words in this order, in the last two days
+  abide search '\"connection refused\"' --since 2d    these words in this order, in the last two days
   abide search --regex 'E[0-9]{4}' --label team=core  by a pattern, in sessions with a label
   abide search --typed 'git push' --session build     what was typed, not what was shown
   abide search --json -n 0 --word panicked            every hit, for programs, with the instant of each";
@@ -98,7 +98,7 @@ impl Verb for Args {
         let sessions = front.sessions()?;
         let wanted = self.wanted(&text, sessions.now().at.wall)?;
         let searched = self.choose(&sessions)?;
-        let meter = Meter::new(!front.output.is_json(), "taking in what is new");
+        let meter = Meter::new(!front.output.is_json(), "taking in what is new", Unit::Bytes);
         let found = sessions.search(&searched, &wanted, &|progress| meter.tell(progress.done, progress.all));
         meter.clear();
         warn(front, &found);

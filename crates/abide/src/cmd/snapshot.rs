@@ -37,7 +37,8 @@ pub(crate) struct Args {
     /// The screen as it was at this instant
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     at: Option<String>,
-    /// How to show it
+    /// How to show it: the visible text, the same in its looks and with nothing else that a terminal obeys (ansi), a page that
+    /// needs nothing else (html), or as --json does
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// With the lines that have scrolled away, as far as they are kept
@@ -56,13 +57,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// The visible text
     Text,
-    /// As --json
     Json,
-    /// The text in its looks, and nothing else that a terminal obeys
     Ansi,
-    /// A page that needs nothing else
     Html,
 }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Front, Verb};
+use crate::show::meter::{Meter, Unit};
 use crate::show::word::{CodeName, StatusName, count};
 
 const EXAMPLES: &str = "Examples:
@@ -90,7 +91,10 @@ impl Verb for Args {
             failed: Vec::new(),
         };
         let mut failures = Vec::new();
-        for done in sessions.upgrade(&wanted)? {
+        let meter = Meter::new(!front.output.is_json(), "upgrading", Unit::Sessions);
+        let upgraded = sessions.upgrade(&wanted, &|done, all| meter.tell(done, all));
+        meter.clear();
+        for done in upgraded? {
             match done.became {
                 Ok(Became::New) => data.upgraded.push(done.id),
                 Ok(Became::Already) => data.already.push(done.id),

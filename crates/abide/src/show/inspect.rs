@@ -121,6 +121,10 @@ fn agent(lines: &mut Lines, view: &SessionView<'_>) {
     if let Some(name) = agent.agent {
         lines.add("agent", &format!("{name}, turn {}, attention {}", agent.turn, agent.attention));
     }
+    if let Some(wants) = ["approval", "answer"].iter().find(|wants| **wants == agent.attention) {
+        let says = format!("for an {wants}: `abide attach {}` shows what it asks", view.standing.id);
+        lines.0.push(vec![Cell::faint("needs you"), Cell::new(Tone::Warn, &says)]);
+    }
     if let Some(did) = &agent.summary {
         lines.add("summary", &summary(did));
         lines.maybe("conversation", did.conversation);

@@ -1,6 +1,7 @@
 //! Sessions in a table, what needs a person first.
 
 pub(crate) mod agents;
+pub(crate) mod used;
 
 use abide_core::evidence::Cause;
 use abide_core::evidence::fold::Told;

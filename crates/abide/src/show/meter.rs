@@ -5,13 +5,35 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::time;
 
-/// What is smaller than this is done before anyone could read how far it is.
-const WORTH_TELLING: u64 = 8 << 20;
+/// What something is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Bytes,
+    Sessions,
+}
+
+impl Unit {
+    /// What is smaller than this is done before anyone could read how far it is.
+    const fn worth_telling(self) -> u64 {
+        match self {
+            Self::Bytes => 8 << 20,
+            Self::Sessions => 20,
+        }
+    }
+
+    fn says(self, all: u64) -> String {
+        match self {
+            Self::Bytes => time::size(all),
+            Self::Sessions => format!("{all} sessions"),
+        }
+    }
+}
 
 /// A line about something that goes on.
 #[derive(Debug)]
 pub(crate) struct Meter {
     what: &'static str,
+    unit: Unit,
     shown: bool,
     /// The percent that were told last, and one more; 0 if nothing was told.
     told: AtomicU64,
@@ -19,18 +41,18 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// Shows something only where it is wanted and somebody looks.
-    pub(crate) fn new(wanted: bool, what: &'static str) -> Self {
-        Self { what, shown: wanted && io::stderr().is_terminal(), told: AtomicU64::new(0) }
+    pub(crate) fn new(wanted: bool, what: &'static str, unit: Unit) -> Self {
+        Self { what, unit, shown: wanted && io::stderr().is_terminal(), told: AtomicU64::new(0) }
     }
 
-    /// Tells how much is done, in bytes. Can be called from anywhere.
+    /// Tells how much is done. Can be called from anywhere.
     pub(crate) fn tell(&self, done: u64, all: u64) {
-        if !self.shown || all < WORTH_TELLING {
+        if !self.shown || all < self.unit.worth_telling() {
             return;
         }
         let percent = (done.min(all) as f64 / all as f64 * 100.0) as u64;
         if self.told.fetch_max(percent + 1, Ordering::Relaxed) <= percent {
-            let line = format!("\rabide: {}: {percent}% of {}\x1b[K", self.what, time::size(all));
+            let line = format!("\rabide: {}: {percent}% of {}\x1b[K", self.what, self.unit.says(all));
             put(&line);
         }
     }

@@ -77,7 +77,9 @@ pub(crate) fn put_flowing(page: &mut Page, indent: usize, rows: &[Vec<Cell>]) {
         let Some((last, others)) = row.split_last() else { continue };
         let cells = |(at, cell): (usize, &Cell)| cell.text.width().max(widths[at]) + GAP;
         let used = indent + others.iter().enumerate().map(cells).sum::<usize>();
-        let beside = page.has_room(before) && page.has_room(used);
+        let longest = last.text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0);
+        let whole = page.width().is_none_or(|width| before.max(used) + longest <= width);
+        let beside = page.has_room(before) && page.has_room(used) && whole;
         page.blanks(indent);
         for (at, cell) in others.iter().enumerate() {
             let ends = !beside && at + 1 == others.len();
@@ -98,7 +100,10 @@ fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| Some(row.get(column)?.text.width()));
     let usual = |column: usize| cells(column).filter(|width| *width <= USUAL).max();
-    let width = |column: usize| match usual(column).filter(|_| column + 1 < columns) {
+    // Where most are so wide, that is what is usual.
+    let mostly =
+        |column: usize| cells(column).filter(|width| *width > USUAL).count() * 2 >= cells(column).count();
+    let width = |column: usize| match usual(column).filter(|_| column + 1 < columns && !mostly(column)) {
         Some(usual) => usual,
         None => cells(column).max().unwrap_or(0),
     };
@@ -164,9 +169,21 @@ mod tests {
     #[test]
     fn an_unusual_cell_moves_only_its_own_row() {
         let long = "exited 3, declared 0, stopping, stopped";
-        let rows: &[&[&str]] = &[&["a", long, "make test all of it"], &["b", "exited 0", "make test"]];
-        assert_eq!(shown(None, rows), format!("a  {long}  make test all of it\nb  exited 0  make test\n"));
-        assert_eq!(shown(Some(60), rows), format!("a  {long}  make test all o…\nb  exited 0  make test\n"));
+        let rows: &[&[&str]] =
+            &[&["a", long, "make test all of it"], &["b", "exited 0", "make"], &["c", "failed", "x"]];
+        let others = "b  exited 0  make\nc  failed    x\n";
+        assert_eq!(shown(None, rows), format!("a  {long}  make test all of it\n{others}"));
+        assert_eq!(shown(Some(60), rows), format!("a  {long}  make test all o…\n{others}"));
+    }
+
+    #[test]
+    fn a_column_whose_cells_are_mostly_wide_is_as_wide_as_they_are() {
+        let wide = "68899ca6-e67c-4c43-96e5-eea4873818cd";
+        let rows: &[&[&str]] = &[&["AGENT", "CONVERSATION", "DIRECTORY"], &["claude", wide, "/srv"]];
+        assert_eq!(
+            shown(None, rows),
+            format!("AGENT   {:36}  DIRECTORY\nclaude  {wide}  /srv\n", "CONVERSATION")
+        );
     }
 
     #[test]
@@ -181,6 +198,11 @@ mod tests {
         assert_eq!(flowing(None), " when  what was said about it at length\n");
         assert_eq!(flowing(Some(38)), " when  what was said about it at\n       length\n");
         assert_eq!(flowing(Some(30)), " when\n     what was said about it at\n     length\n");
+        let rows = [["when", "it stands in /a/path/that/is/quite/long/itself"]];
+        let rows: Vec<Vec<Cell>> = rows.iter().map(|row| row.map(Cell::plain).to_vec()).collect();
+        let mut page = Page::new(false, Some(38));
+        put_flowing(&mut page, 1, &rows);
+        assert_eq!(page.text(), " when\n     it stands in\n     /a/path/that/is/quite/long/itself\n");
     }
 
     #[test]

@@ -386,3 +386,32 @@ fn a_program_that_stands_still_is_woken_to_hear_that_it_is_asked_to_end() {
         }
     }
 }
+
+#[test]
+fn several_sessions_are_stopped_at_once_whatever_becomes_of_one_of_them() {
+    let world = World::new();
+    let (one, other) = (world.live(&["hang"]), world.live(&["hang"]));
+    let over = world.launch(&[], &["true"]);
+    assert_eq!(world.wait(&over).0, Some(0));
+    let ran = world.abide.run(&["stop", "--json", &one.id, &over, &other.id, &one.id]);
+    let told = data(&ran);
+    let of =
+        |list: &str| told[list].as_array().unwrap().iter().map(|one| one["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (ran.code(), of("sessions")),
+        (Some(5), vec![one.id.as_str().into(), other.id.as_str().into()])
+    );
+    assert_eq!(
+        (of("failed"), &told["failed"][0]["code"]),
+        (vec![over.as_str().into()], &"not_stoppable".into())
+    );
+    for life in [&one, &other] {
+        assert_eq!(
+            life.program.0.ending(),
+            Some(Ending::Signaled { signal: Signal::TERM.as_raw(), core: false })
+        );
+        assert_eq!(life.inspect()["outcome"]["cause"], "asked");
+    }
+    let nobody = world.abide.run(&["stop", "nobody", &over]);
+    assert_eq!(nobody.code(), Some(3), "{nobody:?}");
+}

@@ -2,6 +2,7 @@
 //! what is said of a logout. Each test proves one or the other, whatever machine it runs on.
 
 mod strangers;
+mod used;
 
 use std::process::Command;
 

@@ -80,7 +80,7 @@ impl Stage {
     /// The text of a command that succeeds and complains of nothing.
     pub(crate) fn text(&self, args: &[&str]) -> String {
         let ran = self.abide.run(args);
-        assert_eq!((ran.code(), ran.stderr.as_str()), (Some(0), ""), "{args:?}: {ran:?}");
+        assert_eq!((ran.code(), complaints(&ran).as_str()), (Some(0), ""), "{args:?}: {ran:?}");
         ran.stdout
     }
 
@@ -90,6 +90,11 @@ impl Stage {
         assert_eq!(ran.code(), Some(0), "{args:?}: {ran:?}");
         ran.stdout + &ran.stderr
     }
+}
+
+/// What a command complains of. A machine that is busy may not show its agents in time, and is right to say so.
+pub(crate) fn complaints(ran: &Ran) -> String {
+    ran.stderr.lines().filter(|line| !line.ends_with(" did not answer in time")).collect()
 }
 
 /// The data of an answer that is one.

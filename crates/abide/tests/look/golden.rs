@@ -3,6 +3,7 @@
 use abide_core::evidence::{Body, Ended, How, Observer, Outcome, Resources, Role, Survivor};
 use abide_core::identity::Identity;
 use abide_core::moment::Moment;
+use abide_testkit::Terminal;
 use abide_testkit::scene::{Scene, before_reboot, dead, launch};
 use serde_json::json;
 
@@ -266,7 +267,7 @@ fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
     let (scene, gone) = nightly(&stage);
     let _scene = ended(scene, &gone);
     let _failed = stage.scene("failed00").guarded(&gone).launched(&gone).exec_failed(2);
-    for verb in ["events", "why nightly", "inspect nightly", "doctor", "config", "ls -a --label team"] {
+    for verb in ["events", "inspect nightly", "doctor", "config", "ls -a --label team"] {
         let args: Vec<&str> = verb.split(' ').collect();
         let narrow = abide_testkit::Ran::of(stage.abide.command(&args).env("COLUMNS", "80"));
         let wide = stage.abide.run(&args);
@@ -275,8 +276,17 @@ fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
         let long = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
         assert_eq!(narrow.stdout.lines().find(long), None, "{verb} does not fit");
     }
-    let events = abide_testkit::Ran::of(stage.abide.command(&["events", "nightly"]).env("COLUMNS", "80"));
     let pid = gone.pid;
+    let why = abide_testkit::Ran::of(stage.abide.command(&["why", "nightly"]).env("COLUMNS", "80")).stdout;
+    let at = |fact: &str| why.lines().find(|line| line.contains(fact)).unwrap_or_default().to_owned();
+    let first = format!("  22:13:20.000  guard:{pid}  guarded   guard {pid} took over");
+    assert_eq!(
+        (why.lines().nth(3), at("guarded")),
+        (Some("  2023-11-14"), first),
+        "a day stands once: {why}"
+    );
+    assert!(why.lines().all(|line| line.chars().count() <= 80) && at(" ended  ").contains("code 3"), "{why}");
+    let events = abide_testkit::Ran::of(stage.abide.command(&["events", "nightly"]).env("COLUMNS", "80"));
     let first = format!(
         "2023-11-14 22:13:20.000  k3v9q2zr  guarded      guard:{pid}@0a1b2c3d\n    guard {pid} took over\n"
     );
@@ -288,6 +298,21 @@ fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
         ["failed00", "-", "failed,", "ENOENT", "1m", "ago"],
         "what never ran was launched then: {ls}"
     );
+}
+
+#[test]
+fn long_work_says_how_far_it_is_to_who_looks_on_and_to_nobody_else() {
+    let stage = Stage::new();
+    let ids: Vec<String> = (10..35).map(|number| format!("exited{number}")).collect();
+    let _scenes: Vec<Scene> = ids.iter().map(|id| stage.over(id).ended(How::Exited { code: 0 })).collect();
+    let shown = Terminal::start(&stage.abide.command(&["gc", "--keep", "20", "--dry-run"])).rest();
+    assert!(shown.contains("going through what is over: 96% of 25 sessions"), "{shown:?}");
+    assert!(shown.contains("\r\u{1b}[Kwould remove 5 sessions"), "the line is given back: {shown:?}");
+    let json = Terminal::start(&stage.abide.command(&["gc", "--keep", "20", "--dry-run", "--json"])).rest();
+    assert!(json.starts_with('{'), "{json:?}");
+    let ran = stage.abide.run(&["gc", "--keep", "20"]);
+    assert_eq!((ran.code(), ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.stdout.starts_with("removed 5 sessions"), "{ran:?}");
 }
 
 #[test]

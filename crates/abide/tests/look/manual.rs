@@ -58,11 +58,16 @@ fn readers() -> Vec<Vec<&'static str>> {
     all.into_iter().filter(|reader| Path::new("/usr/bin").join(reader[0]).exists()).collect()
 }
 
+/// A page without escapes.
+fn plain(page: &str) -> String {
+    let plain = page.replace("\\fB", "").replace("\\fR", "").replace("\\-", "-").replace("\\(aq", "'");
+    let plain = plain.replace("\\(ti", "~").replace("\\(dq", "\"").replace("\\(ha", "^").replace("\\&", "");
+    plain.replace("\\(ga", "`").replace("\\e", "\\")
+}
+
 /// A page as a person reads it: without requests, each item on one line.
 fn items(page: &str) -> BTreeSet<String> {
-    let plain = page.replace("\\fB", "").replace("\\fR", "").replace("\\-", "-").replace("\\(aq", "'");
-    let plain = plain.replace("\\(ti", "~").replace("\\(dq", "\"").replace("\\e", "\\").replace("\\(ha", "^");
-    plain.split("\n.TP\n").map(|item| item.lines().take(2).collect::<Vec<_>>().join(": ")).collect()
+    plain(page).split("\n.TP\n").map(|item| item.lines().take(2).collect::<Vec<_>>().join(": ")).collect()
 }
 
 #[test]
@@ -94,10 +99,17 @@ fn a_page_says_what_help_says() {
     for verb in verbs(&stage) {
         let help = stage.text(&[&verb, "--help"]);
         let page = stage.text(&["man", &verb]);
-        let plain = items(&page).into_iter().collect::<Vec<_>>().join("\n");
+        let listed = items(&page).into_iter().collect::<Vec<_>>().join("\n");
         for flag in help.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2) {
             let flag = flag.trim_end_matches(|c: char| !c.is_alphanumeric());
-            assert!(plain.contains(flag), "{verb}: {flag}");
+            assert!(listed.contains(flag), "{verb}: {flag}");
+        }
+        // All that stands behind the options of the help is described.
+        let told = help.rsplit("is heeded]\n").next().unwrap_or_default().replace('`', "");
+        let page = plain(&page).replace('`', "");
+        let words = page.split_whitespace().filter(|word| *word != ".PP").collect::<Vec<_>>().join(" ");
+        for sentence in told.split_whitespace().collect::<Vec<_>>().chunks(8) {
+            assert!(words.contains(&sentence.join(" ")), "{verb}: {sentence:?}: {words}");
         }
     }
 }

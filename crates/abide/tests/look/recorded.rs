@@ -291,7 +291,10 @@ fn output_that_is_missing_between_two_sound_entries_is_told() {
         "{told}"
     );
     assert!(stage.abide.run(&["logs", ID]).stdout.contains("5 bytes of output are missing"));
-    assert!(stage.abide.run(&["search", "three"]).stderr.contains("gaps in 1 place"), "a search says it too");
+    assert!(
+        stage.abide.run(&["search", "three"]).stderr.contains("gaps in one place"),
+        "a search says it too"
+    );
 }
 
 #[test]

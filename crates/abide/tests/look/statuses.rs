@@ -53,6 +53,10 @@ fn what_needs_a_person_comes_first() {
     let place =
         |id: &str| order.iter().position(|listed| listed == id).unwrap_or_else(|| panic!("{id}: {order:?}"));
     assert_eq!(place("approval"), 0);
+    let told = stage.text(&["inspect", "approval"]);
+    let way = "needs you  for an approval: `abide attach approval` shows what it asks";
+    assert!(told.lines().any(|line| line.trim() == way), "{told}");
+    assert!(!stage.text(&["inspect", "running0"]).contains("needs you"));
     assert!(place("unknown0").max(place("unattend")) < place("running0"), "{order:?}");
     assert!(place("running0") < place("starting").min(place("exiting0")), "{order:?}");
     assert!(place("starting").max(place("exiting0")) < place("exited00").min(place("lost0000")), "{order:?}");

@@ -7,7 +7,7 @@ use abide_testkit::scene::dead;
 use abide_testkit::{Ran, Running};
 use serde_json::Value;
 
-use crate::common::{Stage, served, word};
+use crate::common::{Stage, complaints, served, word};
 
 /// The verbs, from what the binary says of itself.
 pub(crate) fn verbs(stage: &Stage) -> Vec<String> {
@@ -66,87 +66,121 @@ fn behind_two_dashes_json_is_an_argument_like_any_other() {
     assert_eq!(ran.stderr, expected);
 }
 
+/// What was typed, the exit code, what is wrong, and what would be right.
+const TYPED: &[(&str, i32, &str, &str)] = &[
+    ("ps", 2, "there is no command `ps`", "did you mean `ls`? `abide --help` shows examples"),
+    ("kill x", 2, "there is no command `kill`", "did you mean `stop`? `abide --help` shows examples"),
+    ("new -s x", 2, "there is no command `new`", "did you mean `run`? `abide --help` shows examples"),
+    ("frobnicate", 2, "there is no command `frobnicate`", "`abide --help` shows examples"),
+    ("foo exec", 2, "there is no command `foo`", "`abide --help` shows examples"),
+    ("keys x Ctrl-U --zzz", 2, "`keys` has no option `--zzz`", "`abide keys --help` shows examples"),
+    (
+        "inspect",
+        2,
+        "ID is missing",
+        "`abide ls -a` lists the sessions, and @last means the latest; `abide inspect --help` shows examples",
+    ),
+    (
+        "ls --formt x",
+        2,
+        "`ls` has no option `--formt`",
+        "did you mean `--format`? `abide ls --help` shows examples",
+    ),
+    (
+        "ls extra",
+        2,
+        "`extra` is one argument too many for `ls`",
+        "`abide inspect extra` tells of one; `abide ls --help` shows examples",
+    ),
+    ("attach -t x", 2, "`attach` has no option `-t`", "abide attach x"),
+    ("logs -t x -f", 2, "`logs` has no option `-t`", "abide logs x -f"),
+    ("stop -x y", 2, "`stop` has no option `-x`", "`abide stop --help` shows examples"),
+    (
+        "ls -q --format x",
+        2,
+        "`--quiet` cannot be given together with `--format`",
+        "`abide ls --help` shows examples",
+    ),
+    (
+        "logs --tail x y",
+        2,
+        "`x` is no value for `--tail`: it takes a number",
+        "`abide logs --help` shows examples",
+    ),
+    ("logs --tail", 2, "`--tail` needs a value", "`abide logs --help` shows examples"),
+    (
+        "schema inspct",
+        2,
+        "`inspct` is no value for `COMMAND`",
+        "did you mean `inspect`? `abide schema --help` shows examples",
+    ),
+    (
+        "--color x ls",
+        2,
+        "`x` is no value for `--color`",
+        "one of `auto`, `always`, `never`; `abide ls --help` shows examples",
+    ),
+    ("ls --json=x", 2, "`--json` takes no value", "`abide ls --help` shows examples"),
+    (
+        "result set done --exit-code 300",
+        2,
+        "`300` is no value for `--exit-code`: it takes a number in 0..=255",
+        "`abide result --help` shows examples",
+    ),
+    (
+        "wait",
+        125,
+        "ID is missing",
+        "`abide ls -a` lists the sessions, and @last means the latest; `abide wait --help` shows examples",
+    ),
+    (
+        "run -d --env ABIDE_HOME=/x -- true",
+        2,
+        "`ABIDE_HOME` is told to every program by abide itself",
+        "`env ABIDE_HOME=...` behind `--` sets it for the program",
+    ),
+    ("run", 125, "COMMAND is missing", "`abide run --help` shows examples"),
+    (
+        "exec",
+        125,
+        "ID and LINE are missing",
+        "`abide ls -a` lists the sessions, and @last means the latest; `abide exec --help` shows examples",
+    ),
+    (
+        "run ls -la",
+        125,
+        "`ls` is no option: the program and its arguments come behind `--`",
+        "abide run -- ls -la",
+    ),
+    (
+        "run -d --name ls ls run",
+        2,
+        "`ls` is no option: the program and its arguments come behind `--`",
+        "abide run -d --name ls -- ls run",
+    ),
+];
+
 #[test]
 fn every_usage_error_is_told_in_one_style() {
     let stage = Stage::new();
-    for (typed, code, says, hint) in [
-        ("ps", 2, "there is no command `ps`", "did you mean `ls`? `abide --help` shows examples"),
-        ("kill x", 2, "there is no command `kill`", "did you mean `stop`? `abide --help` shows examples"),
-        ("new -s x", 2, "there is no command `new`", "did you mean `run`? `abide --help` shows examples"),
-        ("frobnicate", 2, "there is no command `frobnicate`", "`abide --help` shows examples"),
-        ("foo exec", 2, "there is no command `foo`", "`abide --help` shows examples"),
-        ("keys x Ctrl-U --zzz", 2, "`keys` has no option `--zzz`", "`abide keys --help` shows examples"),
-        ("inspect", 2, "ID is missing", "`abide inspect --help` shows examples"),
-        (
-            "ls --formt x",
-            2,
-            "`ls` has no option `--formt`",
-            "did you mean `--format`? `abide ls --help` shows examples",
-        ),
-        ("ls extra", 2, "`extra` is one argument too many for `ls`", "`abide ls --help` shows examples"),
-        (
-            "ls -q --format x",
-            2,
-            "`--quiet` cannot be given together with `--format`",
-            "`abide ls --help` shows examples",
-        ),
-        (
-            "logs --tail x y",
-            2,
-            "`x` is no value for `--tail`: it takes a number",
-            "`abide logs --help` shows examples",
-        ),
-        ("logs --tail", 2, "`--tail` needs a value", "`abide logs --help` shows examples"),
-        (
-            "schema inspct",
-            2,
-            "`inspct` is no value for `COMMAND`",
-            "did you mean `inspect`? `abide schema --help` shows examples",
-        ),
-        (
-            "--color x ls",
-            2,
-            "`x` is no value for `--color`",
-            "one of `auto`, `always`, `never`; `abide ls --help` shows examples",
-        ),
-        ("ls --json=x", 2, "`--json` takes no value", "`abide ls --help` shows examples"),
-        (
-            "result set done --exit-code 300",
-            2,
-            "`300` is no value for `--exit-code`: it takes a number in 0..=255",
-            "`abide result --help` shows examples",
-        ),
-        ("wait", 125, "ID is missing", "`abide wait --help` shows examples"),
-        ("run", 125, "COMMAND is missing", "`abide run --help` shows examples"),
-        ("exec", 125, "ID and LINE are missing", "`abide exec --help` shows examples"),
-        (
-            "run ls -la",
-            125,
-            "`ls` is no option: the program and its arguments come behind `--`",
-            "abide run -- ls -la",
-        ),
-        (
-            "run -d --name ls ls run",
-            2,
-            "`ls` is no option: the program and its arguments come behind `--`",
-            "abide run -d --name ls -- ls run",
-        ),
-    ] {
+    for (typed, code, says, hint) in TYPED {
         let ran = stage.abide.run(&typed.split_whitespace().collect::<Vec<_>>());
         assert_eq!(ran.stderr, format!("abide: {says}\nhint: {hint}\n"), "{typed}");
-        assert_eq!((ran.code(), ran.stdout.as_str()), (Some(code), ""), "{typed}");
+        assert_eq!((ran.code(), ran.stdout.as_str()), (Some(*code), ""), "{typed}");
     }
 }
 
 #[test]
-fn examples_keep_their_lines_in_a_narrow_terminal() {
+fn the_command_of_an_example_keeps_its_line_in_a_narrow_terminal() {
     let stage = Stage::new();
     let ran = Ran::of(stage.abide.command(&["run", "--help"]).env("COLUMNS", "50"));
     let wide = stage.text(&["run", "--help"]);
-    let examples = |help: &str| help.split("\n\n").next().unwrap().to_owned();
-    assert_eq!(examples(&ran.stdout), examples(&wide));
-    let rest = ran.stdout.trim_start_matches(&examples(&wide));
-    assert!(rest.lines().all(|line| line.chars().count() <= 50), "the rest fits: {rest}");
+    let examples = wide.lines().skip(1).take_while(|line| !line.is_empty());
+    for example in examples {
+        let command = example.trim().split("  ").next().unwrap_or_default();
+        assert!(ran.stdout.lines().any(|line| line.trim() == command), "{command}: {ran:?}");
+    }
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 50), "all fits: {ran:?}");
 }
 
 #[test]
@@ -194,7 +228,7 @@ fn a_reader_that_leaves_is_no_failure() {
         shell.args(["-c", script]).arg(command.get_program()).args(args);
         shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let ran = Ran::of(&mut shell);
-        assert!(ran.stdout.ends_with(" 0\n") && ran.stderr.is_empty(), "{args:?}: {ran:?}");
+        assert!(ran.stdout.ends_with(" 0\n") && complaints(&ran).is_empty(), "{args:?}: {ran:?}");
     }
 }
 
@@ -245,5 +279,47 @@ fn every_help_starts_with_examples() {
         let help = stage.text(&[&verb, "--help"]);
         assert!(help.starts_with(&format!("Examples:\n  abide {verb}")), "{help}");
         assert!(help.contains("--json") && help.contains("--home"), "{help}");
+    }
+}
+
+#[test]
+fn help_shows_every_verb_once_and_breaks_no_word_at_the_end_of_a_line() {
+    let stage = Stage::new();
+    for columns in [70, 80, 100, 200] {
+        let ran = Ran::of(stage.abide.command(&["--help"]).env("COLUMNS", columns.to_string()));
+        let (examples, rest) = ran.stdout.split_once("\n\n").expect("examples come first");
+        assert!(examples.starts_with("Examples:\n"), "{ran:?}");
+        let room = columns.min(100);
+        assert!(rest.lines().all(|line| line.chars().count() <= room), "{columns}: {ran:?}");
+        for verb in verbs(&stage) {
+            let lines = rest.lines().filter(|line| line.starts_with(&format!("  {verb} ")));
+            assert_eq!(lines.count(), 1, "{verb}: {ran:?}");
+        }
+        for group in ["Life:", "Look:", "Drive:", "Learn:", "Options:"] {
+            assert!(rest.lines().any(|line| line == group), "{group}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn the_help_of_every_verb_has_one_form() {
+    let stage = Stage::new();
+    for verb in verbs(&stage) {
+        let help = stage.text(&[&verb, "--help"]);
+        assert_eq!(stage.text(&[&verb, "-h"]), help, "{verb}");
+        let narrow = Ran::of(stage.abide.command(&[&verb, "--help"]).env("COLUMNS", "80")).stdout;
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&narrow), words(&help), "{verb}");
+        // A command that is longer stands alone: nobody could type it in parts.
+        let long = narrow.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(
+            long.filter(|line| !line.contains("abide ") || line.trim().contains("  ")),
+            None,
+            "{verb}"
+        );
+        let options = help.lines().skip_while(|line| *line != "Options:").skip(1);
+        // What an option does begins beside it.
+        let option = options.take_while(|line| !line.is_empty()).find(|line| line.ends_with("--help"));
+        assert_eq!(option, None, "{verb}");
     }
 }

@@ -74,3 +74,30 @@ impl Belonging {
         Some(Self { letter, group, foreground })
     }
 }
+
+/// What a process has used until now, as `/proc/PID/stat` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    /// Clock ticks on a processor.
+    pub ticks: u64,
+    /// The same of those below it that are over and were waited for.
+    pub ticks_of_dead: u64,
+    /// Pages of memory that it holds now.
+    pub pages: u64,
+}
+
+impl Spent {
+    /// Parses the line from the last `)`: the name before it can hold anything.
+    #[must_use]
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let close = line.iter().rposition(|&b| b == b')')?;
+        let mut fields = std::str::from_utf8(line.get(close + 1..)?).ok()?.split_ascii_whitespace();
+        let mut number = |behind: usize| fields.nth(behind)?.parse::<u64>().ok();
+        let ticks = number(11)?.saturating_add(number(0)?);
+        let ticks_of_dead = number(0)?.saturating_add(number(0)?);
+        let pages = number(6)?;
+        // A number is whole only if something stands behind it.
+        fields.next()?;
+        Some(Self { ticks, ticks_of_dead, pages })
+    }
+}

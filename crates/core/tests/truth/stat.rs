@@ -1,6 +1,6 @@
 //! `/proc/PID/stat` with hostile names: the line is read from its last parenthesis.
 
-use abide_core::identity::Stat;
+use abide_core::identity::{Spent, Stat};
 
 const TAIL: &str = "1 300 300 34816 300 4194304 1200 0 3 0 57 12 0 0 20 0 4 0 987654 2252800 250 \
                     18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
@@ -78,6 +78,21 @@ fn lines_that_are_none_say_nothing() {
         assert_eq!(Stat::parse(line), None, "{:?}", line.escape_ascii().to_string());
     }
     assert_eq!(Stat::parse(b"300 (make) S 1 \xff"), None);
+}
+
+#[test]
+fn what_a_process_spent_is_read_behind_any_name_and_only_whole() {
+    let spent = Spent { ticks: 69, ticks_of_dead: 7, pages: 250 };
+    let tail = TAIL.replace(" 57 12 0 0 ", " 57 12 3 4 ");
+    let line = |name: &str| format!("300 ({name}) S {tail}");
+    for name in ["make", "a) S 1 2 3", "x (y) z"] {
+        assert_eq!(Spent::parse(line(name).as_bytes()), Some(spent), "{name}");
+    }
+    let whole = line("make");
+    let end = whole.find(" 250").expect("it is there") + " 250".len();
+    for cut in 0..=end {
+        assert_eq!(Spent::parse(&whole.as_bytes()[..cut]), None, "{cut}");
+    }
 }
 
 fn line(name: &[u8]) -> Vec<u8> {

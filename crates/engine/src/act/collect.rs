@@ -190,13 +190,28 @@ pub(crate) fn remove_kept(truth: &Truth, dir: &SessionDir) -> Result<(), Failure
     }
 }
 
+/// Work on many sessions.
+#[derive(Clone, Copy)]
+pub struct Doing<'a> {
+    /// Only say what would be done.
+    pub dry: bool,
+    /// Is told how much of how much is done.
+    pub tell: &'a dyn Fn(u64, u64),
+}
+
+impl std::fmt::Debug for Doing<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Doing").field("dry", &self.dry).finish_non_exhaustive()
+    }
+}
+
 /// Removes what the limits leave no room for, the oldest first, and what was to be removed long since. With `dry`, only says what it would remove.
 pub(crate) fn collect(
     truth: &Truth,
     home: &Home,
     sessions: Vec<Session>,
     limits: Limits,
-    dry: bool,
+    doing: &Doing<'_>,
 ) -> Vec<Collected> {
     let now = truth.now().at.wall;
     let mut over: Vec<(Session, u64)> = sessions
@@ -210,8 +225,9 @@ pub(crate) fn collect(
     // The latest first, as they came; what is left over of room and number goes to them.
     over.sort_by_key(|(session, _)| std::cmp::Reverse(session.ended_at()));
     let (mut room, mut is_full) = (limits.max_bytes, false);
-    let mut collected = Vec::new();
+    let (mut collected, all) = (Vec::new(), over.len());
     for (index, (session, bytes)) in over.into_iter().enumerate() {
+        (doing.tell)(index as u64, all as u64);
         let age = u64::try_from(now.saturating_sub(session.ended_at())).unwrap_or(0);
         let too_old = limits.older_ms.is_some_and(|older| age > older);
         let too_many = limits.keep.is_some_and(|keep| index >= keep);
@@ -223,7 +239,7 @@ pub(crate) fn collect(
             room = left.flatten();
             continue;
         }
-        let failure = (!dry).then(|| remove_listed(truth, home, &session).err()).flatten();
+        let failure = (!doing.dry).then(|| remove_listed(truth, home, &session).err()).flatten();
         if failure.as_ref().is_some_and(|failure| failure.code == Code::NoSuchSession) {
             // Another was faster.
             continue;

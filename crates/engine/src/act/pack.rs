@@ -4,7 +4,8 @@ use abide_core::evidence::Role;
 use abide_core::failure::{Code, Failure};
 use abide_sys::lock::{self, Holder};
 
-use super::{collect, seal};
+use super::collect::{self, Doing};
+use super::seal;
 use crate::store::Home;
 use crate::truth::{Session, Truth};
 
@@ -25,18 +26,21 @@ pub(crate) fn pack_older(
     home: &Home,
     sessions: &[Session],
     older_ms: u64,
-    dry: bool,
+    doing: &Doing<'_>,
 ) -> Vec<PackedOne> {
     let now = truth.now().at.wall;
     let old = |session: &&Session| {
         let age = u64::try_from(now.saturating_sub(session.ended_at())).unwrap_or(0);
         session.verdict.status.is_collectable() && age > older_ms
     };
-    let mut all = Vec::new();
-    for session in sessions.iter().filter(old) {
-        let Some(bytes) = home.session(&session.id).ok().and_then(|dir| dir.unpacked_bytes()) else {
-            continue;
-        };
+    let room = |session: &Session| home.session(&session.id).ok()?.unpacked_bytes();
+    let unpacked: Vec<(&Session, u64)> =
+        sessions.iter().filter(old).filter_map(|one| Some((one, room(one)?))).collect();
+    let (mut all, mut done, dry) = (Vec::new(), 0, doing.dry);
+    let whole = unpacked.iter().map(|(_, bytes)| bytes).sum();
+    for (session, bytes) in unpacked {
+        (doing.tell)(done, whole);
+        done += bytes;
         let pack = || pack(truth, home, &seal::first(truth, home, session));
         let (packed, failure) = match if dry { Ok(None) } else { pack() } {
             // Whoever served it is not quite gone: another time.

@@ -39,7 +39,13 @@ const RESCAN_MS: u64 = 100;
 const WITHIN_MS: u64 = 5_000;
 
 /// Makes the guards and hosts of sessions become this executable.
-pub(crate) fn upgrade(truth: &Truth, home: &Home, sessions: &[Session], path: &Path) -> Vec<Upgraded> {
+pub(crate) fn upgrade(
+    truth: &Truth,
+    home: &Home,
+    sessions: &[Session],
+    path: &Path,
+    tell: &dyn Fn(u64, u64),
+) -> Vec<Upgraded> {
     let mut became: Vec<Option<Result<Became, Failure>>> = Vec::new();
     let mut pending = Vec::new();
     for session in sessions {
@@ -59,6 +65,7 @@ pub(crate) fn upgrade(truth: &Truth, home: &Home, sessions: &[Session], path: &P
             became[*at] = order.done(truth, home);
             became[*at].is_none()
         });
+        tell((sessions.len() - pending.len()) as u64, sessions.len() as u64);
         let left = deadline.saturating_sub(clock::now().boot);
         if left == 0 {
             break;

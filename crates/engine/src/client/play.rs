@@ -1,21 +1,21 @@
 //! Playing: this terminal shows a recording again, until it ends or somebody leaves it. What is shown when is `core::player`'s
 //! to decide; here steps are taken, pictures painted and keys read.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsFd;
 
 use abide_core::evidence::Body;
 use abide_core::evidence::frame::Found;
 use abide_core::failure::{Code, Failure};
 use abide_core::instant::{At, Span};
-use abide_core::recording::player::{self, Effect, Input, Player};
+use abide_core::recording::player::{Effect, Input, Player};
 use abide_core::screen::{Screen, Size};
 use abide_sys::clock;
 use abide_sys::poll::{self, Interest};
 use abide_sys::signal::{self, Signals};
 use abide_sys::tty::{self, Raw};
 
-use super::terminal::{Terminal, own_size};
+use super::terminal::{Terminal, own_size, typed};
 use crate::facts::{self, Wanted};
 use crate::recording::replay::Replay;
 use crate::store::Home;
@@ -232,16 +232,5 @@ impl Played {
         let used = (0..rows).rev().find(|row| !view.row_text(*row).is_empty()).map_or(1, |row| row + 1);
         self.terminal.add(format!("{END}\x1b[{used};1H\r\n").as_bytes());
         self.terminal.drain();
-    }
-}
-
-/// What was typed; none if nobody can type any more.
-fn typed() -> Option<Vec<player::Key>> {
-    let mut bytes = [0; 4096];
-    match io::stdin().lock().read(&mut bytes) {
-        Ok(0) => None,
-        Ok(length) => Some(player::keys(&bytes[..length])),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Some(Vec::new()),
-        Err(_) => None,
     }
 }

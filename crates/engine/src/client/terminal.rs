@@ -1,8 +1,9 @@
 //! The terminal of whoever runs a command, to be written to. Nothing here waits for one that takes nothing.
 
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
+use abide_core::recording::player::{self, Key};
 use abide_core::screen::{LONGEST_SIDE, Size};
 use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, pty, tty};
@@ -66,4 +67,15 @@ impl Terminal {
 pub(super) fn own_size() -> Size {
     let size = pty::size(io::stdout()).unwrap_or(Size { cols: 80, rows: 24 });
     Size { cols: size.cols.min(LONGEST_SIDE), rows: size.rows.min(LONGEST_SIDE) }
+}
+
+/// What was typed, as what it means to a player; none if nobody can type any more.
+pub(super) fn typed() -> Option<Vec<Key>> {
+    let mut bytes = [0; 4096];
+    match io::stdin().lock().read(&mut bytes) {
+        Ok(0) => None,
+        Ok(length) => Some(player::keys(&bytes[..length])),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Some(Vec::new()),
+        Err(_) => None,
+    }
 }

@@ -5,6 +5,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::instant::Span;
 
 use super::{Check, Examining, bad, failed, weak};
+use crate::recording::damage::in_places;
 use crate::recording::{shed, whole};
 use crate::{Gap, Session, Sessions, What};
 
@@ -92,7 +93,7 @@ fn told(session: &Session, read: Result<Read, Failure>) -> Option<Check> {
         Err(failure) => failed(NAME, &failure, "look at the file").about(id),
         Ok(Read { lost, .. }) if !lost.is_empty() => {
             let first = lost.first().map_or_else(String::new, Gap::says);
-            not_complete(session, &format!("is damaged in {} place(s): first, {first}", lost.len()))
+            not_complete(session, &format!("is damaged {}: first, {first}", in_places(lost.len() as u64)))
         }
         Ok(Read { cut, .. }) => {
             let first = cut.first()?.says();

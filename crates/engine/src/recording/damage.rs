@@ -11,6 +11,11 @@ use super::replayed::Replayed;
 
 const OTHER_VERSION: &str = "the screen that stood there was kept by a version that is not this one";
 
+/// In how many places something is missing or damaged, as it is told.
+pub(crate) fn in_places(count: u64) -> String {
+    if count == 1 { "in one place".to_owned() } else { format!("in {count} places") }
+}
+
 /// Something that is missing in a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gap {

@@ -9,7 +9,7 @@ use abide_core::evidence::{How, Observer};
 use abide_core::identity::{FileId, Identity, Liveness};
 use abide_sys::disk;
 
-use super::{About, InFront, Relative, Truth};
+use super::{About, InFront, Relative, Spent, Truth};
 use crate::store::SessionDir;
 use crate::{guard, launch};
 
@@ -35,6 +35,11 @@ impl Truth {
     /// How this very process ended, which we hold but are not the parent of.
     pub(crate) fn end_of(&self, pidfd: &OwnedFd, who: &Identity) -> Option<(How, Observer)> {
         self.probe.end_of(pidfd, who)
+    }
+
+    /// What this very process has used until now; none if it is gone or cannot be seen.
+    pub(crate) fn spent(&self, who: &Identity) -> Option<Spent> {
+        self.probe.spent(who)
     }
 
     /// Every process below this one.

@@ -6,7 +6,7 @@ use abide_core::identity::{Doubt, FileId, Here, Identity, Sighting};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use super::{About, InFront, Means, Relative};
+use super::{About, InFront, Means, Relative, Spent};
 
 pub(super) const fn here() -> Here {
     Here { machine: None, boot: None, kernel_boot: false, pid_ns: None, time_ns: None }
@@ -22,6 +22,10 @@ pub(super) const fn identify(_: &Here, _: Means, _: u32) -> Result<Identity, Dou
 
 pub(super) const fn is_traced(_: u32) -> bool {
     false
+}
+
+pub(super) const fn spent(_: u32) -> Option<Spent> {
+    None
 }
 
 pub(super) const fn parent(_: u32) -> Option<u32> {

@@ -17,6 +17,7 @@ use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 pub(super) use super::exit::is_kept as keeps_ends;
 use super::here::file_id;
 pub(super) use super::here::here;
+pub(super) use super::spent::spent;
 use super::{About, InFront, Means, Relative, Sleep};
 use crate::clock;
 

@@ -18,11 +18,11 @@ use crate::show::time::{self, Time};
 use crate::target::Target;
 
 const EXAMPLES: &str = "Examples:
-  abide checkpoint --file PLAN.md             from within a session: save it now and from now on
-  abide checkpoint fix                        save the transcript of that session's agent now
-  abide checkpoint ls fix                     what was saved, when and why
-  abide checkpoint show fix -n 3              one of them, and what became of the file since
-  abide checkpoint restore fix --to old.jsonl the latest, as a file";
+  abide checkpoint --file PLAN.md              from within a session: save it now and from now on
+  abide checkpoint fix                         save the transcript of that session's agent now
+  abide checkpoint ls fix                      what was saved, when and why
+  abide checkpoint show fix -n 3               one of them, and what became of the file since
+  abide checkpoint restore fix --to old.jsonl  the latest, as a file";
 
 /// Save files of a session, list what was saved, and give it back
 #[derive(Debug, clap::Args)]

@@ -10,10 +10,10 @@ use crate::cmd::{Front, NO_CODE, Verb, run};
 use crate::output::{Until, WrittenView};
 
 const EXAMPLES: &str = "Examples:
-  abide exec shell -- make test            its output, its exit code
-  abide exec shell -- 'cd src; ls | wc'    a line for the shell: what it changes there stays
-  abide exec shell --timeout 30s -- ./slow 124 when the time is up; it goes on
-  abide exec --json shell -- git status    for programs";
+  abide exec shell -- make test             its output, its exit code
+  abide exec shell -- 'cd src; ls | wc'     a line for the shell: what it changes there stays
+  abide exec shell --timeout 30s -- ./slow  124 when the time is up; it goes on
+  abide exec --json shell -- git status     for programs";
 
 /// Run a line in a session's shell, and exit with its code
 #[derive(Debug, clap::Args)]

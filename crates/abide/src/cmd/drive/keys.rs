@@ -8,10 +8,10 @@ use super::{Patience, TypedView, drive};
 use crate::cmd::{Front, Verb};
 
 const EXAMPLES: &str = "Examples:
-  abide keys build Ctrl-C                      a chord
-  abide keys editor Escape : w q Enter         one after the other
+  abide keys build Ctrl-C                        a chord
+  abide keys editor Escape : w q Enter           one after the other
   abide keys menu Down Down Space Enter
-  abide keys browser click:4,20 wheel-down:4,20   the mouse, at a row and a column of the snapshot";
+  abide keys browser click:4,20 wheel-down:4,20  the mouse, at a row and a column of the snapshot";
 
 /// Press keys in a session
 #[derive(Debug, clap::Args)]

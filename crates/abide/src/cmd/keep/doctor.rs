@@ -11,7 +11,7 @@ use crate::cmd::agent::hooks;
 use crate::cmd::{Faulty, Front, Verb};
 use crate::environment::Variable;
 use crate::show::doctor::{DoctorView, put};
-use crate::show::meter::Meter;
+use crate::show::meter::{Meter, Unit};
 
 const EXAMPLES: &str = "Examples:
   abide doctor          look at everything, change nothing
@@ -39,7 +39,7 @@ impl Verb for Args {
     }
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
-        let meter = Meter::new(!front.output.is_json(), "reading recordings");
+        let meter = Meter::new(!front.output.is_json(), "reading recordings", Unit::Bytes);
         let progress = |done, all| meter.tell(done, all);
         let deliver = |sessions: &Sessions, id: &SessionId| notify::deliver(sessions, id, Trying::Once);
         let how =

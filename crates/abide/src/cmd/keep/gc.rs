@@ -4,23 +4,24 @@ use std::collections::BTreeMap;
 
 use abide_core::failure::{Code, Failure};
 use abide_core::status::Status;
-use abide_engine::{Collected, Limits};
+use abide_engine::{Collected, Doing, Limits};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cmd::{Front, Verb, run};
 use crate::config::key::Key;
 use crate::config::{Config, form};
+use crate::show::meter::{Meter, Unit};
 use crate::show::table::{self, Cell};
 use crate::show::time::{self, Time};
 use crate::show::word::{StatusName, count};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
-  abide gc --dry-run            what would go: sessions that ended more than a week ago
-  abide gc --older 1d --keep 50 what is older than a day, and all but the latest fifty
-  abide gc --max-bytes 2G       the oldest, until the rest takes no more than that
-  abide gc --pack 1h            nothing: recordings of what ended over an hour ago take less room";
+  abide gc --dry-run             what would go: sessions that ended more than a week ago
+  abide gc --older 1d --keep 50  what is older than a day, and all but the latest fifty
+  abide gc --max-bytes 2G        the oldest, until the rest takes no more than that
+  abide gc --pack 1h             removes nothing; recordings of what ended over an hour ago take less room";
 
 /// Remove sessions that are over, by age, number or size, and pack their recordings
 #[derive(Debug, clap::Args)]
@@ -106,12 +107,20 @@ impl Verb for Args {
             let stood = stood.get(&collected.id).copied();
             CollectedView::new(collected, stood)
         };
-        let collected = sessions.collect(limits, self.dry_run)?;
+        let people = !front.output.is_json();
+        let meter = Meter::new(people, "going through what is over", Unit::Sessions);
+        let tell = |done, all| meter.tell(done, all);
+        let collected = sessions.collect(limits, &Doing { dry: self.dry_run, tell: &tell });
+        meter.clear();
         let (mut failed, removed): (Vec<_>, Vec<_>) =
-            collected.into_iter().map(view).partition(|view| view.reason.is_some());
+            collected?.into_iter().map(view).partition(|view| view.reason.is_some());
         let bytes = removed.iter().map(|view| view.bytes).sum();
         let mut packed = Vec::new();
-        for one in pack_ms.map_or(Ok(Vec::new()), |older_ms| sessions.pack(older_ms, self.dry_run))? {
+        let meter = Meter::new(people, "packing recordings", Unit::Bytes);
+        let doing = Doing { dry: self.dry_run, tell: &|done, all| meter.tell(done, all) };
+        let all = pack_ms.map_or(Ok(Vec::new()), |older_ms| sessions.pack(older_ms, &doing));
+        meter.clear();
+        for one in all? {
             if removed.iter().any(|removed| removed.id == one.id) {
                 continue;
             }

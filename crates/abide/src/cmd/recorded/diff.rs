@@ -15,9 +15,9 @@ use crate::show::time::Time;
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
-  abide diff nightly --from -10m                    what changed in the last ten minutes
+  abide diff nightly --from -10m                 what changed in the last ten minutes
   abide diff @last --from mark:before --to mark:after
-  abide diff build --from +10s --to +20s --json     for programs, line by line";
+  abide diff build --from +10s --to +20s --json  for programs, line by line";
 
 /// Show what changed on a session's screen between two instants
 #[derive(Debug, clap::Args)]

@@ -41,7 +41,9 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 #[command(
-    after_help = "Instants are given as for `snapshot`. What was typed is left out unless it is asked for, and what was typed \
+    after_help = "Instants are given as for `snapshot`. A txt has also the lines that were cleared away with the whole screen, \
+    and of the alternate screen what stood there when it was left; what was erased or drawn over in its place is in `logs` \
+    and found by `search`. What was typed is left out unless it is asked for, and what was typed \
     at a password prompt was never recorded. An export holds no questions to the terminal and sets no clipboard. With -o \
     the file appears once it is whole, and keeps its mode if it was there; links are followed, and what is no file is written \
     to as it is. HUP, INT and TERM leave no part of a file behind; with --follow they end the export, which is whole up to \
@@ -49,7 +51,9 @@ const EXAMPLES: &str = "Examples:
     taken back: of a token that a program draws in parts, what came before it could be known is there."
 )]
 pub(crate) struct Args {
-    /// What to make of it [default: what the name of the file says, else a cast]
+    /// What to make of it: a cast for asciinema and its players, the lines it showed (txt), a page that plays it (html), a
+    /// film (gif, mp4, or svg with text that can be selected), or the last screen as a picture (png) [default: what the name
+    /// of the file says, else a cast]
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// The version of the cast [default: 3]
@@ -65,7 +69,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION")]
     idle_limit: Option<String>,
     /// Go on until the session is over
-    #[arg(long, conflicts_with = "to")]
+    #[arg(short, long, conflicts_with = "to")]
     follow: bool,
     /// Mask what looks like a secret in what was shown and typed
     #[arg(long)]
@@ -88,21 +92,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For asciinema and its players
     Cast,
-    /// The lines it showed, also those that were cleared away with the whole screen; of the alternate screen what stood there
-    /// when it was left. What was erased or drawn over in its place is in `logs` and found by `search`
     Txt,
-    /// A page that plays it
     Html,
-    /// A film for wherever a picture goes
     Gif,
-    /// A film of vectors, with text that can be selected
     Svg,
-    /// Video
     #[value(alias = "video")]
     Mp4,
-    /// The last screen as a picture
     Png,
 }
 

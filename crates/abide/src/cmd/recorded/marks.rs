@@ -131,6 +131,9 @@ impl Verb for Args {
         over.extend(commands.finish());
         let commands = over.into_iter().map(CommandView::new).collect();
         let view = MarksView { id: session.id.to_string(), marks, commands };
+        if view.marks.is_empty() && view.commands.is_empty() {
+            front.output.remark("no marks, and no commands that a shell told its terminal of");
+        }
         front.output.show(&view, |page| table::put(page, 0, 1, &view.rows(session.is_over())))?;
         Ok(0)
     }

@@ -11,9 +11,9 @@ use crate::cmd::{Faulty, Front, Verb, ended_by};
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
-  abide play nightly                  from the start; space pauses, the arrow keys go back and forth
-  abide play --at -10m nightly        what it showed in the last ten minutes
-  abide play --speed 4 --idle-limit 1s @last   four times as fast, and without long pauses";
+  abide play nightly                          from the start; space pauses, the arrow keys go back and forth
+  abide play --at -10m nightly                what it showed in the last ten minutes
+  abide play --speed 4 --idle-limit 1s @last  four times as fast, and without long pauses";
 
 /// Show a session's recording again in this terminal
 #[derive(Debug, clap::Args)]

@@ -164,7 +164,7 @@ pub(crate) fn put(page: &mut Page, agents: &[AgentView]) {
         return;
     }
     let head = ["AGENT", "PID", "TURN", "ATTENTION", "SESSION", "CONVERSATION", "DIRECTORY"];
-    let mut rows = vec![head.iter().map(|word| Cell::faint(word)).collect::<Vec<_>>()];
+    let mut rows = vec![head.iter().map(|word| Cell::new(Tone::Strong, word)).collect::<Vec<_>>()];
     for agent in agents {
         let wants = matches!(agent.attention, "approval" | "answer");
         let none = || "-".to_owned();

@@ -231,7 +231,7 @@ fn behind_what_was_let_go_the_screen_is_known_from_the_recording_alone() {
     forget();
     assert_eq!((seen(), &before.0), (before.clone(), &live), "without keyframes");
     let found = world.abide.run(&["search", "header"]);
-    assert!(found.stdout.contains("header") && found.stderr.contains("gaps in 1 place"), "{found:?}");
+    assert!(found.stdout.contains("header") && found.stderr.contains("gaps in one place"), "{found:?}");
     assert!(!world.abide.run(&["doctor"]).stdout.contains("damaged"));
     gate.open();
     assert_eq!(world.wait(&life.id).0, Some(6));

@@ -1,12 +1,13 @@
 //! The guides: what stands in them works as it stands there.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use abide_testkit::Ran;
+use abide_testkit::{Ending, Ran, Terminal};
 
-use crate::common::{World, agent};
+use crate::common::{Gate, World, agent};
 
 const GUIDES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides");
 
@@ -31,6 +32,57 @@ fn every_block_of_the_guide_for_scripts_runs_as_it_stands_there() {
 #[test]
 fn every_block_of_the_guide_for_those_who_come_from_elsewhere_runs_as_it_stands_there() {
     runs("coming-from.md", &["42", "one\ntwo", "three", "the exit status was 17", "fake-reply"]);
+}
+
+/// What the README runs that is not abide: it is the same wherever it runs.
+const STAND_INS: [(&str, &str); 2] = [
+    (
+        "make",
+        "case $* in *check) echo 12 passed;; *) echo connect ECONNREFUSED 127.0.0.1:5432; read -r go <../gate;; esac",
+    ),
+    ("vi", "stty -icanon -echo; exec head -c 11 >/dev/null"),
+];
+
+#[test]
+fn every_command_of_the_readme_runs_as_it_stands_there() {
+    let world = World::new();
+    let text = fs::read_to_string(Path::new(GUIDES).join("../../README.md")).expect("it is there");
+    let (bin, work) = (world.beside("bin"), world.beside("work"));
+    for dir in [&bin, &work, &format!("{work}/app")] {
+        fs::create_dir(dir).expect("there is room");
+    }
+    let named = Ran::of(Command::new("cp").args([agent(), format!("{bin}/claude")]));
+    assert_eq!(named.code(), Some(0), "{named:?}");
+    for (name, script) in STAND_INS {
+        let path = world.home.around().file(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("it is ours");
+    }
+    let gate = Gate::new(&world.beside("gate"));
+    let before = format!("set -eu; export HOME={work} PATH={bin}:${{0%/*}}:$PATH; cd; ");
+    let blocks = text.split("```").skip(1).step_by(2);
+    // What is installed needs no dollar; what cargo does, CI does.
+    let installs = blocks.clone().filter(|block| block.contains("abide man --out"));
+    let typed = blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("$ ").map(str::to_owned));
+    let typed: Vec<String> = installs.map(str::to_owned).chain(typed).collect();
+    assert!(typed.len() > 10, "{typed:?}");
+    for line in &typed {
+        let mut shell = world.bash(&[before.as_str(), line].concat(), &[]);
+        if line.starts_with("abide attach ") {
+            let mut terminal = Terminal::start(&shell);
+            terminal.until("ECONNREFUSED");
+            terminal.type_in(b"\x1c\x1c");
+            assert_eq!(terminal.reap(), Ending::Exited(0), "{line}");
+            gate.open();
+            continue;
+        }
+        let ran = Ran::of(&mut shell);
+        assert_eq!(ran.code(), Some(0), "{line}: {ran:?}");
+    }
+    for made in ["nightly.gif", ".local/share/man/man1/abide-top.1"] {
+        assert!(Path::new(&work).join(made).exists(), "{made}");
+    }
+    let left = world.abide.run(&["stop", "--grace", "0s", "box", "fix"]);
+    assert_eq!((left.code(), world.abide.run(&["ls", "-q"]).stdout.as_str()), (Some(0), ""), "{left:?}");
 }
 
 /// Runs all blocks of a guide, one after the other, in a directory of their own; says all of this, and leaves no session
@@ -92,7 +144,7 @@ fn the_tour_makes_its_claims_one_by_one_and_all_of_them_hold() {
     assert_eq!((text.code(), json.code()), (Some(0), Some(0)), "{text:?} {json:?}");
     assert!(text.stdout.ends_with("\nevery claim held\n") && !text.stdout.contains('✗'), "{text:?}");
     assert!(
-        text.stdout.contains("abide search ") && text.stderr.contains("Now yours: `abide run "),
+        text.stdout.contains("abide search ") && text.stderr.contains("Now yours:\n  abide run "),
         "{text:?}"
     );
     let told = &json.json()["data"];

@@ -1,0 +1,167 @@
+//! What sessions use, in tables: the busiest first.
+
+use std::cmp::Reverse;
+
+use abide_engine::{Session, Used};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{command, standing, tone};
+use crate::show::page::{Page, Tone};
+use crate::show::table::{self, Cell};
+use crate::show::word::{StatusName, count};
+use crate::show::{secret, time};
+
+/// Sessions that run, each with its processes, as they were at an instant of the boot-time clock.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    pub(crate) at: u64,
+    pub(crate) used: Vec<(Vec<Used>, Session)>,
+}
+
+/// What one session uses.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Use")]
+pub(crate) struct UseView {
+    id: String,
+    name: Option<String>,
+    status: StatusName,
+    /// Of one processor, between the two looks.
+    cpu_percent: u64,
+    /// Time on processors of its living processes and of what they waited for.
+    cpu_ms: u64,
+    memory_bytes: u64,
+    processes: Vec<ProcessUseView>,
+    #[serde(skip)]
+    standing: Cell,
+    #[serde(skip)]
+    command: String,
+}
+
+/// What one process of a session uses.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ProcessUse")]
+struct ProcessUseView {
+    pid: u32,
+    parent: Option<u32>,
+    cpu_percent: u64,
+    cpu_ms: u64,
+    memory_bytes: u64,
+    command: String,
+}
+
+impl Sample {
+    /// What was used since an earlier one, the busiest session first.
+    pub(crate) fn since(&self, before: &Self) -> Vec<UseView> {
+        let over = self.at.saturating_sub(before.at);
+        let mut views: Vec<UseView> = self.used.iter().map(|used| view(used, before, over)).collect();
+        views.sort_by_key(|view| Reverse((view.cpu_percent, view.memory_bytes)));
+        views
+    }
+}
+
+fn view((processes, session): &(Vec<Used>, Session), before: &Sample, over: u64) -> UseView {
+    let earlier = before.used.iter().find(|(_, earlier)| earlier.id == session.id);
+    let earlier = earlier.map(|(processes, _)| processes.as_slice()).unwrap_or_default();
+    let all =
+        |processes: &[Used]| processes.iter().map(|one| one.spent.cpu_ms + one.spent.cpu_ms_of_dead).sum();
+    let (now, then): (u64, u64) = (all(processes), all(earlier));
+    let processes: Vec<_> = processes.iter().map(|one| process(one, earlier, over)).collect();
+    UseView {
+        id: session.id.to_string(),
+        name: session.name().map(str::to_owned),
+        status: StatusName(session.verdict.status),
+        cpu_percent: if earlier.is_empty() { 0 } else { percent(now, then, over) },
+        cpu_ms: now,
+        memory_bytes: processes.iter().map(|one| one.memory_bytes).sum(),
+        processes,
+        standing: Cell::new(tone(session), &standing(session, false)),
+        command: command(session),
+    }
+}
+
+fn process(one: &Used, earlier: &[Used], over: u64) -> ProcessUseView {
+    let then = earlier.iter().find(|then| then.pid == one.pid).map_or(0, |then| then.spent.cpu_ms);
+    ProcessUseView {
+        pid: one.pid,
+        parent: one.parent,
+        cpu_percent: percent(one.spent.cpu_ms, then, over),
+        cpu_ms: one.spent.cpu_ms,
+        memory_bytes: one.spent.memory,
+        command: secret::mask_words(&one.command),
+    }
+}
+
+/// Of one processor.
+fn percent(now: u64, then: u64, over: u64) -> u64 {
+    now.saturating_sub(then).saturating_mul(100) / over.max(1)
+}
+
+/// Puts one line about all of them on the page.
+pub(crate) fn put_head(page: &mut Page, views: &[UseView]) {
+    let processes: usize = views.iter().map(|view| view.processes.len()).sum();
+    let percent: u64 = views.iter().map(|view| view.cpu_percent).sum();
+    let memory = time::size(views.iter().map(|view| view.memory_bytes).sum());
+    let (sessions, all) =
+        (count(views.len(), "session"), if processes == 1 { "process" } else { "processes" });
+    let line = format!("{sessions}, {processes} {all}: {percent}% cpu, {memory}; q leaves");
+    page.put(Tone::Faint, &line).end().end();
+}
+
+fn heads(words: &[&str]) -> Vec<Cell> {
+    words.iter().map(|word| Cell::new(Tone::Strong, word)).collect()
+}
+
+/// Puts a table of sessions on the page.
+pub(crate) fn put(page: &mut Page, views: &[UseView]) {
+    if views.is_empty() {
+        return;
+    }
+    let mut rows = vec![heads(&["ID", "NAME", "STATUS", "CPU", "TIME", "MEMORY", "PROCESSES", "COMMAND"])];
+    rows.extend(views.iter().map(|view| {
+        vec![
+            Cell::plain(&view.id),
+            Cell::plain(view.name.as_deref().unwrap_or("-")),
+            view.standing.clone(),
+            busy(view.cpu_percent),
+            Cell::plain(&time::span(view.cpu_ms)),
+            Cell::plain(&time::size(view.memory_bytes)),
+            Cell::plain(&view.processes.len().to_string()),
+            Cell::faint(&view.command),
+        ]
+    }));
+    table::put(page, 0, 1, &rows);
+}
+
+/// Puts a table of the processes of each session on the page.
+pub(crate) fn put_processes(page: &mut Page, views: &[UseView]) {
+    for (at, view) in views.iter().enumerate() {
+        if views.len() > 1 {
+            if at > 0 {
+                page.end();
+            }
+            page.put(Tone::Strong, &view.id);
+            if let Some(name) = &view.name {
+                page.plain(&format!(" ({name})"));
+            }
+            page.end();
+        }
+        let mut rows = vec![heads(&["PID", "PARENT", "CPU", "TIME", "MEMORY", "COMMAND"])];
+        rows.extend(view.processes.iter().map(|one| {
+            vec![
+                Cell::plain(&one.pid.to_string()),
+                Cell::plain(&one.parent.map_or("-".to_owned(), |parent| parent.to_string())),
+                busy(one.cpu_percent),
+                Cell::plain(&time::span(one.cpu_ms)),
+                Cell::plain(&time::size(one.memory_bytes)),
+                Cell::faint(&one.command),
+            ]
+        }));
+        table::put(page, 0, 2, &rows);
+    }
+}
+
+fn busy(percent: u64) -> Cell {
+    let tone = if percent >= 50 { Tone::Warn } else { Tone::Plain };
+    Cell::new(tone, &format!("{percent}%"))
+}
