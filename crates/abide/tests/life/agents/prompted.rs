@@ -81,6 +81,18 @@ fn a_prompt_waits_until_the_input_of_an_agent_that_starts_is_there() {
     done(&world, &["stop", &id]);
 }
 
+/// It may repaint something else before it has taken in what was pasted, and Enter is lost on it until then.
+#[test]
+fn a_prompt_is_submitted_once_the_agent_has_shown_it() {
+    let world = World::new();
+    let id = world.launch(&["--cwd", &world.beside("")], &[&claude(&world), "--slow-paste"]);
+    until_it(&world, &id, &["--turn", "settled"]);
+    done(&world, &["prompt", &id, "--wait", "hello"]);
+    // The same once more: it stands on the screen already.
+    done(&world, &["prompt", &id, "--wait", "hello"]);
+    done(&world, &["stop", &id]);
+}
+
 #[test]
 fn an_agent_that_waits_for_a_person_or_works_is_not_prompted() {
     let world = World::new();
