@@ -196,6 +196,7 @@ impl Claude {
             }
             // Its tools are in sessions of their own.
             let mut tool = Command::new("setsid");
+            tool.env("CLAUDE_CODE_SESSION_ID", &self.id);
             let output = tool.args(["-w", "sh", "-c", command]).process_group(0).output()?;
             code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
