@@ -172,6 +172,8 @@ impl Claude {
         if prompt.contains("UNLISTED") {
             // Long enough to be seen in the transcript, where alone it stands.
             let _ = poll::readable(&[io::stdin().as_fd()], Some(UNLISTED_MS));
+        } else if prompt.contains("UNSHOWN") {
+            self.list(self.tty.then_some("busy"), None)?;
         } else {
             self.busy()?;
         }

@@ -178,6 +178,20 @@ fn a_turn_that_was_over_before_the_baseline_is_no_answer_to_what_was_typed_since
     done(&world, &["stop", &id]);
 }
 
+/// It may show something only when it is done, and whoever waits may come only then.
+#[test]
+fn a_turn_that_was_told_before_anything_was_shown_is_the_answer_to_what_was_typed() {
+    let world = World::new();
+    let id = launched(&world);
+    until_it(&world, &id, &["--turn", "settled"]);
+    let _typed = data(&world.abide.run(&["type", "--json", &id, "HANG UNSHOWN"]));
+    done(&world, &["wait", &id, "--text", "HANG UNSHOWN", "--timeout", "15s"]);
+    let sent = data(&world.abide.run(&["keys", "--json", &id, "Enter"]))["seq"].to_string();
+    until("it is told to work", || world.inspect(&id)["turn"] == "working");
+    until_it(&world, &id, &["--turn", "working", "--since", &sent]);
+    done(&world, &["stop", &id]);
+}
+
 /// Kills the agent of a session once its turn is open.
 fn kill_at_work(world: &World, id: &str) {
     until("it works", || world.inspect(id)["turn"] == "working");
