@@ -41,6 +41,11 @@ pub trait Adapter: fmt::Debug + Sync {
         None
     }
 
+    /// What stands in the environment of all that it starts at a conversation (`NAME=value`), its tools first of all.
+    fn mark(&self, _conversation: &str) -> Option<String> {
+        None
+    }
+
     /// The conversation that was written to last in this directory.
     fn latest(&self, place: &Place) -> Option<String>;
 

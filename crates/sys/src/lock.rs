@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use abide_core::evidence::notification::Receiver;
 use abide_core::identity::Lock;
 
 /// Whose lock.
@@ -19,10 +20,10 @@ pub enum Holder {
     Scribe,
     /// Whoever follows a program that nobody serves, one at a time.
     Watcher,
-    /// Whoever keeps trying to deliver notifications, one at a time.
-    Courier,
-    /// Whoever delivers one, for as long as that and its record take.
-    Delivery,
+    /// Whoever keeps trying to deliver notifications to this receiver, one at a time.
+    Courier(Receiver),
+    /// Whoever delivers one to it, for as long as that and its record take.
+    Delivery(Receiver),
     /// Whoever goes on with a conversation, from asking who is at it until that is to be seen; one at a time in a home.
     Resumer,
     /// Whoever declares the program's word, or records the end that it belongs to; one at a time.
@@ -39,10 +40,12 @@ impl Holder {
             Self::Sealer => BASE + 2,
             Self::Scribe => BASE + 3,
             Self::Watcher => BASE + 4,
-            Self::Courier => BASE + 5,
-            Self::Delivery => BASE + 6,
+            Self::Courier(Receiver::Command) => BASE + 5,
+            Self::Delivery(Receiver::Command) => BASE + 6,
             Self::Resumer => BASE + 7,
             Self::Declarer => BASE + 8,
+            Self::Courier(Receiver::Webhook) => BASE + 9,
+            Self::Delivery(Receiver::Webhook) => BASE + 10,
         }
     }
 }

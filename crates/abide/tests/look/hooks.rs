@@ -141,6 +141,10 @@ fn damaged_settings_are_refused_and_nothing_is_written_anywhere() {
     binary.write_all(b"{\"a\": \"\xff\"}").expect("there is room");
     let ran = stage.abide.run(&["hooks", "--json", "install", "qwen"]);
     assert_eq!(failed(&ran), (Some(2), "bad_settings".to_owned()));
+    // What cannot even be read hides none of the others.
+    let status = stage.abide.run(&["hooks", "--json", "status"]);
+    let agents = data(status.json())["agents"].clone();
+    assert_eq!((&agents[0]["standing"], &agents[3]["standing"]), (&"absent".into(), &"unreadable".into()));
 }
 
 #[test]

@@ -75,6 +75,10 @@ impl Adapter for Claude {
         })
     }
 
+    fn mark(&self, conversation: &str) -> Option<String> {
+        Some(format!("CLAUDE_CODE_SESSION_ID={conversation}"))
+    }
+
     fn latest(&self, place: &Place) -> Option<String> {
         let (_, newest) = lines::newest(&project(place)?, ".jsonl").into_iter().next()?;
         newest.file_stem().map(|stem| stem.to_string_lossy().into_owned())

@@ -159,6 +159,10 @@ impl Adapter for Copilot {
         (is_uuid(conversation) && path.is_file()).then_some(path)
     }
 
+    fn mark(&self, conversation: &str) -> Option<String> {
+        Some(format!("COPILOT_AGENT_SESSION_ID={conversation}"))
+    }
+
     fn latest(&self, place: &Place) -> Option<String> {
         let mut all: Vec<(i64, PathBuf)> = inside(&conversations(place)?)
             .filter_map(|directory| Some((written(&directory.join(TRANSCRIPT))?, directory)))

@@ -40,6 +40,23 @@ impl Matter {
     }
 }
 
+/// Whom notifications go to, each in order and on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receiver {
+    Command,
+    Webhook,
+}
+
+impl Receiver {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
 /// Something to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {

@@ -7,14 +7,17 @@ mod webhook;
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 use abide_core::evidence::frame::Found;
-use abide_core::evidence::notification::{Due, Matter, Notification, Notifications, Patience};
+use abide_core::evidence::notification::{Due, Matter, Notification, Notifications, Patience, Receiver};
 use abide_core::evidence::{Body, Notified, Role};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
@@ -46,9 +49,8 @@ pub struct Told {
 }
 
 impl Told {
-    /// The names under which tries are on record.
     fn targets(&self) -> Vec<Target<'_>> {
-        let command = (!self.command.is_empty()).then_some(Target::Command(&self.command));
+        let command = (!self.command.is_empty()).then_some(Target::Command(&self.command, &self.env));
         let webhook = self.webhook.as_deref().map(Target::Webhook);
         command.into_iter().chain(webhook).collect()
     }
@@ -57,16 +59,22 @@ impl Told {
 /// Whom a notification goes to.
 #[derive(Debug, Clone, Copy)]
 enum Target<'a> {
-    Command(&'a [String]),
+    /// And what of the environment it is given.
+    Command(&'a [String], &'a BTreeMap<String, String>),
     Webhook(&'a str),
 }
 
 impl Target<'_> {
-    const fn name(self) -> &'static str {
+    const fn receiver(self) -> Receiver {
         match self {
-            Self::Command(_) => "command",
-            Self::Webhook(_) => "webhook",
+            Self::Command(..) => Receiver::Command,
+            Self::Webhook(_) => Receiver::Webhook,
         }
+    }
+
+    /// As its tries are on record.
+    const fn name(self) -> &'static str {
+        self.receiver().name()
     }
 }
 
@@ -90,7 +98,7 @@ pub enum Trying {
 }
 
 /// What makes a message of a notification: how often it was tried, and how its session stands now.
-pub type Message<'a> = &'a dyn Fn(&Session, &Notification, usize) -> Vec<u8>;
+pub type Message<'a> = &'a (dyn Fn(&Session, &Notification, usize) -> Vec<u8> + Sync);
 
 /// What delivers all that there is to tell of a session, once, and gives every try.
 pub type Delivering<'a> = &'a dyn Fn(&Sessions, &SessionId) -> Result<Vec<Delivery>, Failure>;
@@ -149,13 +157,36 @@ impl Sessions {
             |e: io::Error| Failure::io("deliver what is to be told of session", id, &e).about(id.as_str());
         let Some(told) = dir.told() else { return Ok(Vec::new()) };
         let pen = dir.write(Role::Courier, self.truth().now().boot).map_err(failed)?;
-        let mut courier = Courier { sessions: self, id, dir: &dir, told, pen, message, tries: Vec::new() };
-        let done = match trying {
-            Trying::Once => courier.round(Patience::Ignored).map(|_| ()),
-            Trying::On => courier.go_on(),
+        let file = pen.file().try_clone().map_err(failed)?;
+        let pen = &Mutex::new(pen);
+        let serve = |target: Target<'_>| {
+            let mut round = Round {
+                sessions: self,
+                id,
+                dir: &dir,
+                on: &told.on,
+                target,
+                file: &file,
+                pen,
+                message,
+                tries: Vec::new(),
+            };
+            let done = match trying {
+                Trying::Once => round.serve(Patience::Ignored).map(|_| ()),
+                Trying::On => round.go_on(),
+            };
+            done.map(|()| round.tries)
         };
-        done.map_err(failed)?;
-        Ok(courier.tries)
+        // One who takes long, or is tried again, keeps nothing from the other.
+        let done: Vec<io::Result<Vec<Delivery>>> = std::thread::scope(|scope| {
+            let serve = &serve;
+            let started: Vec<_> =
+                told.targets().into_iter().map(|target| scope.spawn(move || serve(target))).collect();
+            let done = started.into_iter().map(ScopedJoinHandle::join);
+            done.map(|done| done.unwrap_or_else(|broken| std::panic::resume_unwind(broken))).collect()
+        });
+        let tries: Vec<Vec<Delivery>> = done.into_iter().collect::<io::Result<_>>().map_err(failed)?;
+        Ok(tries.concat())
     }
 
     /// How much of what there is to tell of a session is not delivered and nobody is at it, and why the last try failed.
@@ -163,13 +194,14 @@ impl Sessions {
     pub fn undelivered(&self, id: &SessionId) -> Option<(usize, Option<String>)> {
         let dir = self.home()?.session(id).ok()?;
         let told = dir.told()?;
-        let busy = dir.evidence().is_ok_and(|file| lock::ask(&file, Holder::Courier) == Lock::Held);
-        if busy {
-            return None;
-        }
+        let file = dir.evidence().ok();
+        let is_busy = |target: &Target<'_>| {
+            file.as_ref()
+                .is_some_and(|file| lock::ask(file, Holder::Courier(target.receiver())) == Lock::Held)
+        };
         let all = notifications(id, &dir).ok()?;
         let mut left = (0, None);
-        for target in told.targets() {
+        for target in told.targets().into_iter().filter(|target| !is_busy(target)) {
             let (count, why) = all.undelivered(target.name(), &told.on);
             left = (left.0 + count, left.1.or_else(|| why.map(str::to_owned)));
         }
@@ -189,27 +221,32 @@ fn notifications(id: &SessionId, dir: &SessionDir) -> io::Result<Notifications> 
     Ok(all)
 }
 
-struct Courier<'a> {
+/// The way of a courier to one receiver.
+struct Round<'a> {
     sessions: &'a Sessions,
     id: &'a SessionId,
     dir: &'a SessionDir,
-    told: Told,
-    pen: Writer,
+    on: &'a [Matter],
+    target: Target<'a>,
+    /// What the locks are on.
+    file: &'a File,
+    pen: &'a Mutex<Writer>,
     message: Message<'a>,
     tries: Vec<Delivery>,
 }
 
-impl Courier<'_> {
-    /// Delivers until nothing is left to be tried. One that does so is enough for a session.
+impl Round<'_> {
+    /// Delivers until nothing is left to be tried. One that does so is enough for a receiver.
     fn go_on(&mut self) -> io::Result<()> {
+        let holder = Holder::Courier(self.target.receiver());
         // What comes while another is at it is seen by that one: it looks once more when it has let go.
-        while lock::take(self.pen.file(), Holder::Courier)? {
+        while lock::take(self.file, holder)? {
             let watch = Watch::new().ok();
-            let _ = watch.as_ref().map(|watch| watch.growth_of(self.pen.file()));
-            while let Some(at) = self.round(Patience::Heeded)? {
+            let _ = watch.as_ref().map(|watch| watch.growth_of(self.file));
+            while let Some(at) = self.serve(Patience::Heeded)? {
                 pause(watch.as_ref(), at);
             }
-            lock::give_back(self.pen.file(), Holder::Courier);
+            lock::give_back(self.file, holder);
             if !self.has_more()? {
                 break;
             }
@@ -218,30 +255,18 @@ impl Courier<'_> {
     }
 
     fn has_more(&self) -> io::Result<bool> {
-        let (all, now) = (notifications(self.id, self.dir)?, self.sessions.now());
-        let is_due = |target: &Target<'_>| {
-            all.due(target.name(), &self.told.on, now, Patience::Heeded) != Due::Nothing
-        };
-        Ok(self.told.targets().iter().any(is_due))
+        let all = notifications(self.id, self.dir)?;
+        Ok(all.due(self.target.name(), self.on, self.sessions.now(), Patience::Heeded) != Due::Nothing)
     }
 
-    /// Tries all that is due for each whom it goes to. Gives when to come back, if something is due later.
-    fn round(&mut self, patience: Patience) -> io::Result<Option<u64>> {
-        let told = self.told.clone();
-        let mut later = None;
-        for target in told.targets() {
-            later = later.into_iter().chain(self.serve(target, patience)?).min();
-        }
-        Ok(later)
-    }
-
-    /// The same for one of them, in order.
-    fn serve(&mut self, target: Target<'_>, patience: Patience) -> io::Result<Option<u64>> {
+    /// Tries all that is due, in order. Gives when to come back, if something is due later.
+    fn serve(&mut self, patience: Patience) -> io::Result<Option<u64>> {
+        let holder = Holder::Delivery(self.target.receiver());
         loop {
             // A try and its record belong together: nobody else tries meanwhile.
-            lock::take_in_turn(self.pen.file(), Holder::Delivery)?;
-            let tried = self.try_next(target, patience);
-            lock::give_back(self.pen.file(), Holder::Delivery);
+            lock::take_in_turn(self.file, holder)?;
+            let tried = self.try_next(patience);
+            lock::give_back(self.file, holder);
             if let ControlFlow::Break(later) = tried? {
                 return Ok(later);
             }
@@ -249,9 +274,10 @@ impl Courier<'_> {
     }
 
     /// Tries what is due next, and puts that on record; breaks off where nothing is.
-    fn try_next(&mut self, target: Target<'_>, patience: Patience) -> io::Result<ControlFlow<Option<u64>>> {
+    fn try_next(&mut self, patience: Patience) -> io::Result<ControlFlow<Option<u64>>> {
+        let target = self.target;
         let all = notifications(self.id, self.dir)?;
-        let (one, tries) = match all.due(target.name(), &self.told.on, self.sessions.now(), patience) {
+        let (one, tries) = match all.due(target.name(), self.on, self.sessions.now(), patience) {
             Due::Nothing => return Ok(ControlFlow::Break(None)),
             Due::At(at) => return Ok(ControlFlow::Break(Some(at))),
             Due::Now(one, tries) => (one, tries),
@@ -260,14 +286,16 @@ impl Courier<'_> {
         // Asked now: what is told is what is true when it is told.
         let bytes = (self.message)(&self.sessions.truth().of(home, self.id), one, tries);
         let sent = match target {
-            Target::Command(argv) => command::run(self.sessions, argv, &self.told.env, &bytes),
+            Target::Command(argv, env) => command::run(self.sessions, argv, env, &bytes),
             Target::Webhook(address) => webhook::post(address, &one.key, &bytes),
         };
         let failure = sent.err().map(|why| masked(&why));
         let (key, to) = (one.key.clone(), target.name());
         let (delivered, detail) = (failure.is_none(), failure.clone());
         let notified = Notified { key: key.clone(), to: to.to_owned(), delivered, detail };
-        self.pen.add(clock::now(), Body::Notified(Box::new(notified)))?;
+        let mut pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
+        pen.add(clock::now(), Body::Notified(Box::new(notified)))?;
+        drop(pen);
         self.tries.push(Delivery { key, matter: one.matter, to, failure });
         // Who asks for it now is told at once that it fails.
         let is_enough = !delivered && patience == Patience::Ignored;

@@ -56,22 +56,33 @@ pub fn executable(searched: &[PathBuf]) -> Result<PathBuf, Failure> {
     Ok(searched.iter().map(|folder| folder.join(name)).find(is_own).unwrap_or(own))
 }
 
+/// The file that holds an agent's settings.
+///
+/// # Errors
+/// If it has no hooks, or nothing says where its settings are.
+pub fn file(agent: &str, place: &Place) -> Result<PathBuf, Failure> {
+    let hooks = known(agent)?;
+    let named = hooks.path(place).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("nothing says where the settings of {agent} are"))
+            .hint(format!("set HOME or {}", hooks.variable()))
+    })?;
+    std::path::absolute(&named).map_err(|error| Failure::io("find", &named.display(), &error))
+}
+
+fn known(agent: &str) -> Result<&'static Hooks, Failure> {
+    hooks(agent).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{agent}` is no agent that runs hooks"))
+            .hint(format!("those that do: {}", agents().join(", ")))
+    })
+}
+
 impl Settings {
     /// Reads an agent's settings.
     ///
     /// # Errors
     /// If it has no hooks, or its settings cannot be read.
     pub fn read(agent: &str, place: &Place) -> Result<Self, Failure> {
-        let hooks = hooks(agent).ok_or_else(|| {
-            Failure::new(Code::Usage, format!("`{agent}` is no agent that runs hooks"))
-                .hint(format!("those that do: {}", agents().join(", ")))
-        })?;
-        let named = hooks.path(place).ok_or_else(|| {
-            Failure::new(Code::Usage, format!("nothing says where the settings of {agent} are"))
-                .hint(format!("set HOME or {}", hooks.variable()))
-        })?;
-        let named =
-            std::path::absolute(&named).map_err(|error| Failure::io("find", &named.display(), &error))?;
+        let (hooks, named) = (known(agent)?, file(agent, place)?);
         let file = Foreign::read(&named, LONGEST).map_err(|error| unwritten("read", &named, &error))?;
         let text = match file.bytes().map(|bytes| String::from_utf8(bytes.to_vec())) {
             None => None,

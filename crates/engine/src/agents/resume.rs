@@ -15,6 +15,7 @@ use abide_core::verdict::program_of;
 use super::checkpoint::Ahead;
 use super::left::variables;
 use super::{Agent, Asked, Health, adapter_of, began_at, scribe, unanswered, writer_of};
+use crate::place::tree;
 use crate::truth::Session;
 use crate::{Sessions, names};
 
@@ -193,7 +194,11 @@ impl Sessions {
         if silent && found.writer == Writer::Nobody && found.stood == Stood::Nowhere {
             return Err(nothing_of(session, &found.conversation));
         }
-        found.survivors = self.survivors(session);
+        for one in self.survivors(session) {
+            if found.survivors.iter().all(|known| known.process.pid != one.process.pid) {
+                found.survivors.push(one);
+            }
+        }
         found.had_terminal = session.has_terminal();
         found.from = Some(id.clone());
         found.ahead = self.ahead(session, adapter, &found.conversation);
@@ -216,7 +221,7 @@ impl Sessions {
             place: place.clone(),
             from: None,
             had_terminal: true,
-            survivors: Vec::new(),
+            survivors: self.marked(adapter, &conversation),
             writer: self.writer(adapter, place, &conversation),
             adapter,
             conversation,
@@ -227,6 +232,16 @@ impl Sessions {
             found.writer = self.resumed_by_another(&found, None);
         }
         found
+    }
+
+    /// What was started at a conversation and lives, where its agent leaves a mark on that: an agent that was started
+    /// elsewhere, and is dead, leaves its tools to nobody who would know whose they were.
+    fn marked(&self, adapter: &dyn Adapter, conversation: &str) -> Vec<Survivor> {
+        let own = std::process::id();
+        let asking: Vec<u32> = self.truth().ancestors(own).iter().map(|one| one.pid).chain([own]).collect();
+        let all = adapter.mark(conversation).map(|mark| self.truth().carriers(&mark)).unwrap_or_default();
+        let others = all.into_iter().filter(|(identity, _)| !asking.contains(&identity.pid));
+        others.map(|(identity, process)| tree::survivor(identity, &process)).collect()
     }
 
     /// Who is at a conversation, by what living agents and their files say.

@@ -101,6 +101,7 @@ pub(crate) fn main() -> Result<(), Failure> {
             signals,
             ending,
             following: None,
+            grip: None,
             told: None,
             ours: None,
             keeping,
@@ -121,6 +122,8 @@ struct Scribe<'a> {
     /// The session, and what becomes readable at its end.
     ending: Ending,
     following: Option<Following>,
+    /// The agent that is followed, held: it tells how it ended, and when.
+    grip: Option<OwnedFd>,
     /// The last turn that the transcript told to be over: the conversation, how many prompts, and its name.
     told: Option<(String, u64, Option<String>)>,
     /// The turn that we gave this name will be the prompt of this number in the transcript.
@@ -185,6 +188,7 @@ impl Scribe<'_> {
         let patience = at.map_or(patience, |at| patience.min(at.saturating_sub(now))).max(APART_MS);
         let mut fds: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd()];
         fds.extend(self.ending.fds());
+        fds.extend(self.grip.as_ref().map(AsFd::as_fd));
         let calm = poll::readable(&fds, Some(APART_MS));
         if !calm.contains(&true) {
             fds.extend(watch.map(AsFd::as_fd));
@@ -279,6 +283,7 @@ impl Scribe<'_> {
     fn follow_this(&mut self, adapter: &'static dyn Adapter, process: Relative) {
         if let Ok(identity) = self.truth.identify(process.pid) {
             self.tell_program(identity, adapter.name());
+            self.grip = self.truth.hold(&identity).ok();
             self.following = Some(Following::new(adapter, identity, process.command));
         }
     }

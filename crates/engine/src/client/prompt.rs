@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 
 use abide_core::failure::{Code, Failure, admit};
 use abide_core::keys::press::Press;
+use abide_core::screen::Screen;
 use abide_core::status::Column;
 use abide_core::verdict::{Attention, Turn, program_of};
 use abide_sys::watch::Watch;
@@ -14,9 +15,15 @@ use super::drive::Driver;
 use crate::agents;
 use crate::truth::{Relative, Session};
 
-/// How long a program that shows nothing more has taken a paste in, and how long that is waited for at most.
+/// How long a program that shows nothing more has taken a paste in, how long it is waited for that the end of it is shown,
+/// which some show in another form, and how long for that anything is.
 const CALM_MS: u64 = 120;
 const TAKEN_MS: u64 = 2_000;
+const SHOWN_MS: u64 = 10_000;
+/// So much of the end of a text, without what is between words, is looked for on the screen.
+const END: usize = 12;
+/// What stands in an input in the place of a long paste, likewise.
+const FOLDED: &str = "pasted";
 /// How long what starts an agent may take until the agent has the terminal, and how often that is looked at.
 const STARTING_MS: u64 = 10_000;
 const LOOK_MS: u64 = 50;
@@ -52,6 +59,37 @@ pub struct Prompting {
     pub queue: bool,
 }
 
+/// A text that is pasted, and how often its end, or what may stand for it, was shown before.
+struct Pasted {
+    ends: [String; 2],
+    before: [usize; 2],
+}
+
+impl Pasted {
+    fn new(text: &str, screen: &Screen) -> Self {
+        let letters: Vec<char> = letters(text).chars().collect();
+        let end = letters[letters.len().saturating_sub(END)..].iter().collect();
+        let ends = [end, FOLDED.to_owned()];
+        let before = Self::count(&ends, screen);
+        Self { ends, before }
+    }
+
+    fn count(ends: &[String; 2], screen: &Screen) -> [usize; 2] {
+        let shown = letters(&screen.view().text());
+        ends.each_ref().map(|end| shown.matches(end).count())
+    }
+
+    fn is_shown(&self, screen: &Screen) -> bool {
+        let now = Self::count(&self.ends, screen);
+        now.iter().zip(self.before).any(|(now, before)| *now > before)
+    }
+}
+
+/// What is left of a text wherever its lines are broken, and whatever is painted around them.
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
 /// What can be told of an agent's input.
 struct Input {
     position: u64,
@@ -70,8 +108,10 @@ impl Driver<'_> {
         let before = self.wait_until_ready(deadline, how.queue)?;
         self.wait_for_input(&before, deadline)?;
         let known = before.evidence.work.turn.as_ref().map(|told| told.order);
-        let typed = self.paste(text.trim_end_matches(['\r', '\n']).as_bytes(), how.patience_ms)?;
-        self.calm_down(typed.position)?;
+        let text = text.trim_end_matches(['\r', '\n']);
+        let pasted = Pasted::new(text, &self.look()?.0);
+        let typed = self.paste(text.as_bytes(), how.patience_ms)?;
+        self.calm_down(typed.position, &pasted, deadline)?;
         if let Ok(enter) = Press::parse("Enter") {
             self.press(&[("Enter", enter)], how.patience_ms)?;
         }
@@ -267,15 +307,18 @@ impl Driver<'_> {
         Err(self.refuse(session, Code::WantsPerson, message).hint(hint))
     }
 
-    /// Waits until the program has shown what was pasted and shows nothing more for a moment.
-    fn calm_down(&mut self, before: u64) -> Result<(), Failure> {
-        let deadline = clock::now().boot.saturating_add(TAKEN_MS);
+    /// Waits until the program has shown what was pasted and shows nothing more for a moment. Enter is lost on one that has
+    /// yet to take it in, and what it shows meanwhile may be something else.
+    fn calm_down(&mut self, before: u64, pasted: &Pasted, deadline: u64) -> Result<(), Failure> {
+        let since = clock::now().boot;
+        let within = SHOWN_MS.min(deadline.saturating_sub(since));
         let mut shown = before;
         loop {
-            // What it shows, and then nothing for a moment.
             let _ = poll::readable(&[self.ended().as_fd()], Some(CALM_MS));
-            let (_, position) = self.look()?;
-            if (position == shown && position > before) || clock::now().boot >= deadline {
+            let (screen, position) = self.look()?;
+            let is_calm = position == shown && position > before;
+            let waited = clock::now().boot.saturating_sub(since);
+            if is_calm && (waited >= TAKEN_MS || pasted.is_shown(&screen)) || waited >= within {
                 return Ok(());
             }
             shown = position;

@@ -1,7 +1,9 @@
 //! How the end gets on record: in the slot, whose room is its own, and in the log.
 
-use abide_core::evidence::{Body, Declared, Ended, Fact, Outcome, Resources};
+use abide_core::evidence::frame::Found;
+use abide_core::evidence::{Body, Declared, Ended, Fact, Outcome, Resources, Started};
 use abide_core::moment::Moment;
+use abide_core::verdict::program_of;
 use abide_sys::clock;
 use abide_sys::lock::{self, Holder};
 
@@ -17,7 +19,28 @@ impl Keeper {
         let more_survivors = left.len().saturating_sub(tree::NAMED) as u64;
         let survivors = left.into_iter().take(tree::NAMED).collect();
         let ended = Ended { resources, survivors, more_survivors, ..Ended::of(outcome) };
+        if let Some(started) = self.outlived() {
+            self.note(Body::Started(started));
+        }
         record(&self.dir, &mut self.evidence, ended)
+    }
+
+    /// What was told of our program when it started, where the agent on record that it wrapped is gone before it: whose end
+    /// this is stands with it.
+    fn outlived(&self) -> Option<Started> {
+        let mut told = None;
+        let program = &self.program.identity;
+        program_of(&self.dir.read().evidence()).filter(|known| known.pid != program.pid)?;
+        // Where that cannot be read, the end alone is told.
+        let _ = self.dir.each_fact(&mut |found| {
+            if let Found::Fact(fact) = found
+                && let Body::Started(started) = fact.body
+                && started.program.pid == program.pid
+            {
+                told = Some(Started { program: *program, ..started });
+            }
+        });
+        told
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Replayed {
     pub(crate) position: u64,
     /// When the last entry came, in microseconds of boot time.
     pub(crate) time: u64,
+    /// When somebody typed last, if nothing was shown since.
+    pub(crate) typed: Option<u64>,
     /// How many entries came; whoever takes one whole counts it.
     pub(crate) entries: u64,
     /// What was missing before a keyframe that was made of a recording with gaps.
@@ -57,8 +59,19 @@ impl Replayed {
     pub(crate) const fn of(screen: Screen, veil: Veil) -> Self {
         let gaps = Vec::new();
         let track = Track(Vec::new());
-        let position = 0;
-        Self { screen, position, time: 0, entries: 0, gaps, has_terminal: false, veil, veiled: None, track }
+        let (position, typed) = (0, None);
+        Self {
+            screen,
+            position,
+            time: 0,
+            typed,
+            entries: 0,
+            gaps,
+            has_terminal: false,
+            veil,
+            veiled: None,
+            track,
+        }
     }
 
     /// Before the first entry; where that one cannot be read, with what the evidence says in its stead.
@@ -194,6 +207,11 @@ impl Replayed {
 
     const fn go_behind(&mut self, entry: &Entry<'_>) {
         self.time = entry.time;
+        self.typed = match entry.kind {
+            Kind::Input | Kind::Hidden | Kind::Exec => Some(entry.time),
+            Kind::Output | Kind::Errors | Kind::Screen => None,
+            Kind::Start | Kind::Answer | Kind::Resize | Kind::Mark | Kind::Cut | Kind::Shed => self.typed,
+        };
         self.position = match entry.kind {
             Kind::Output | Kind::Errors => entry.position + entry.payload.len() as u64,
             Kind::Start

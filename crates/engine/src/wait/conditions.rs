@@ -273,6 +273,10 @@ impl<'a> Watched<'a> {
                 }
             };
             let first = self.sought.is_none();
+            // What was typed at the baseline came before it: whatever is told later is about that.
+            if let Some(at) = replay.typed().filter(|_| first) {
+                self.baseline.pass(Kind::Input, at / 1000);
+            }
             let since = conditions.since.is_some();
             self.sought
                 .get_or_insert_with(|| Sought::new(conditions.shown.clone(), since, replay.screen_mut()));

@@ -83,7 +83,8 @@ fn run(args: &[String]) -> io::Result<u8> {
                 next(&mut io::stdin())?;
                 claude.show("\x1b[2J\x1b[H")?;
             }
-            claude.converse(args.iter().any(|word| word == "--slow"))?
+            let has = |name: &str| args.iter().any(|word| word == name);
+            claude.converse(has("--slow"), has("--slow-paste"))?
         }
     };
     fs::remove_file(&claude.entry).map(|()| code)
@@ -101,7 +102,7 @@ struct Claude {
 }
 
 impl Claude {
-    fn converse(&mut self, slow: bool) -> io::Result<u8> {
+    fn converse(&mut self, slow: bool, slow_paste: bool) -> io::Result<u8> {
         raw()?;
         self.list(Some("idle"), None)?;
         if slow {
@@ -136,11 +137,27 @@ impl Claude {
                 }
                 key => {
                     typed.push(key);
-                    self.show_bytes(&[key])?;
+                    if !slow_paste {
+                        self.show_bytes(&[key])?;
+                    } else if typed.ends_with(b"\x1b[201~") {
+                        self.take_in(&typed)?;
+                    }
                 }
             }
         }
         self.show("\x1b[?2004l\r\n").map(|()| 0)
+    }
+
+    /// Takes in what was pasted: shows something else at once, itself after a while, and loses every key in between.
+    fn take_in(&self, pasted: &[u8]) -> io::Result<()> {
+        self.show("\x1b]0;✳ Claude Code\x07")?;
+        let until = clock::now().boot + SLOW_MS;
+        while let Some(left) = until.checked_sub(clock::now().boot).filter(|left| *left > 0) {
+            if poll::readable(&[io::stdin().as_fd()], Some(left))[0] {
+                let _ = io::stdin().read(&mut [0; 4096])?;
+            }
+        }
+        self.show_bytes(pasted)
     }
 
     /// Takes a turn; gives the code of the tool that it ran.
@@ -155,6 +172,8 @@ impl Claude {
         if prompt.contains("UNLISTED") {
             // Long enough to be seen in the transcript, where alone it stands.
             let _ = poll::readable(&[io::stdin().as_fd()], Some(UNLISTED_MS));
+        } else if prompt.contains("UNSHOWN") {
+            self.list(self.tty.then_some("busy"), None)?;
         } else {
             self.busy()?;
         }
@@ -179,6 +198,7 @@ impl Claude {
             }
             // Its tools are in sessions of their own.
             let mut tool = Command::new("setsid");
+            tool.env("CLAUDE_CODE_SESSION_ID", &self.id);
             let output = tool.args(["-w", "sh", "-c", command]).process_group(0).output()?;
             code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
             let text = String::from_utf8_lossy(&output.stdout).into_owned();

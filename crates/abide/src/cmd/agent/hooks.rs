@@ -1,7 +1,7 @@
 //! `abide hooks`: what agents run of ours when something happens in them, put into their settings and taken out again.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use abide_core::failure::{Failure, Kind};
 use abide_engine::agents::hooks::{self, Change, Place, Settings, Standing};
@@ -79,10 +79,10 @@ pub(crate) struct HooksView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "AgentHooks")]
 struct AgentView {
-    agent: &'static str,
+    agent: String,
     path: String,
     /// `installed`; `partly`: some are missing; `outdated`: they call another abide, or are of another form; `absent`;
-    /// `unreadable`: the settings make no sense. After a change, unless it is a dry run.
+    /// `unreadable`: the settings make no sense, or cannot be read. After a change, unless it is a dry run.
     #[schemars(extend("enum" = ["installed", "partly", "outdated", "absent", "unreadable"]))]
     standing: &'static str,
     /// What is missing or wrong.
@@ -166,8 +166,12 @@ fn place() -> Place {
 }
 
 fn looked(agent: &str, place: &Place, executable: &str) -> Result<AgentView, Failure> {
-    let settings = Settings::read(agent, place)?;
-    Ok(AgentView::new(&settings, executable, None))
+    let path = hooks::file(agent, place)?;
+    // Settings that cannot be read hide none of the others.
+    Ok(match Settings::read(agent, place) {
+        Ok(settings) => AgentView::new(&settings, executable, None),
+        Err(failure) => AgentView::unreadable(agent, &path, failure),
+    })
 }
 
 /// Looks at all before anything is written, so that one that cannot be changed keeps all as they are.
@@ -204,7 +208,7 @@ fn changed(
 
 /// What failed, with what was done before it.
 fn after(mut failure: Failure, done: &[AgentView]) -> Failure {
-    let changed = done.iter().filter(|view| view.patch.is_some()).map(|view| view.agent);
+    let changed = done.iter().filter(|view| view.patch.is_some()).map(|view| view.agent.as_str());
     let changed: Vec<&str> = changed.collect();
     if !changed.is_empty() {
         failure.message.push_str(&format!("; changed before that: {}", changed.join(", ")));
@@ -213,6 +217,18 @@ fn after(mut failure: Failure, done: &[AgentView]) -> Failure {
 }
 
 impl AgentView {
+    fn unreadable(agent: &str, path: &Path, failure: Failure) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            path: path.display().to_string(),
+            standing: "unreadable",
+            detail: Some(failure.message),
+            switched_off: None,
+            trust: None,
+            patch: None,
+        }
+    }
+
     fn new(settings: &Settings, executable: &str, patch: Option<String>) -> Self {
         let (standing, detail) = match settings.standing(executable) {
             Ok(Standing::Installed) => ("installed", None),
@@ -223,7 +239,7 @@ impl AgentView {
         };
         let is_there = !matches!(standing, "absent" | "unreadable");
         Self {
-            agent: settings.agent(),
+            agent: settings.agent().to_owned(),
             path: settings.path().display().to_string(),
             standing,
             detail,
@@ -239,7 +255,7 @@ impl AgentView {
             (Some(_), false) => format!("{}, changed", self.standing),
             (None, _) => self.standing.to_owned(),
         };
-        page.put(Tone::Strong, self.agent).plain(&format!(": {says} {}", self.path)).end();
+        page.put(Tone::Strong, &self.agent).plain(&format!(": {says} {}", self.path)).end();
         for line in self.detail.iter().chain(&self.switched_off) {
             page.plain(&format!("  {line}")).end();
         }

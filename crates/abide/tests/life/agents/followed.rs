@@ -240,6 +240,27 @@ fn a_wrapper_that_outlives_its_agent_is_the_program_again() {
     waiting.reap();
 }
 
+/// The end on record is that of the process which is on record with it, and how the agent ended is told beside it.
+#[test]
+fn the_end_of_a_wrapper_that_outlived_its_agent_is_told_as_its_own() {
+    let world = World::new();
+    let wrapped = Wrapped::launch(&world, &["--wrap"]);
+    wrapped.until_known();
+    wrapped.wrapper.signal(Signal::STOP);
+    let agent = observer(&world.inspect(&wrapped.id), "program");
+    agent.signal(Signal::KILL);
+    until("how it ended is on record", || {
+        let notes = world.told(&wrapped.id, "noted");
+        let told = format!("the agent {} is over: killed by SIGKILL", agent.pid());
+        notes.iter().any(|note| note["text"].to_string().contains(&told))
+    });
+    wrapped.wrapper.signal(Signal::CONT);
+    let (code, _) = world.wait(&wrapped.id);
+    let session = world.inspect(&wrapped.id);
+    assert_eq!(pid(&session, "program"), wrapped.wrapper.pid(), "{session}");
+    assert_eq!((&session["outcome"]["kind"], &session["exit_code"]), (&"exited".into(), &code.into()));
+}
+
 #[test]
 fn a_stop_asks_the_agent_and_its_wrapper_and_is_over_when_both_are() {
     let world = World::new();

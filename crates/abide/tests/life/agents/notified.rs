@@ -235,6 +235,28 @@ fn a_listener_is_posted_to_and_what_it_refuses_comes_again_with_the_same_key() {
     until("that it was taken is on record", || tries(&world, &id) == [false, true]);
 }
 
+/// Each is told on its own, by the courier and by who asks for it now.
+#[test]
+fn a_command_that_hangs_holds_up_no_webhook() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let world = World::new();
+    let path = world.beside("gate");
+    let command = format!("notify.command = ['sh', '-c', 'read go < {path}']\n");
+    let _path = world.home.config(&format!("{command}notify.webhook = 'http://{address}'\n"));
+    let gate = Gate::new(&path);
+    let held = gate.hold();
+    let id = world.launch(&[], &["sh", "-c", "exit 6"]);
+    let (head, _) = answer(&listener, "204 No Content");
+    assert!(head.contains(&format!("\r\nIdempotency-Key: {id}/ended\r\n")), "{head}");
+    until("that it was taken is on record", || !tries(&world, &id).is_empty());
+    let told = world.told(&id, "notified");
+    assert_eq!((&told[0]["to"], &told[0]["delivered"]), (&"webhook".into(), &true.into()), "{told:?}");
+    gate.open();
+    until("the command is done", || tries(&world, &id) == [true, true]);
+    drop(held);
+}
+
 /// Takes one request and answers it: its head and its body.
 fn answer(listener: &TcpListener, with: &str) -> (String, Value) {
     let (stream, _) = listener.accept().expect("somebody comes");

@@ -81,6 +81,18 @@ fn a_prompt_waits_until_the_input_of_an_agent_that_starts_is_there() {
     done(&world, &["stop", &id]);
 }
 
+/// It may repaint something else before it has taken in what was pasted, and Enter is lost on it until then.
+#[test]
+fn a_prompt_is_submitted_once_the_agent_has_shown_it() {
+    let world = World::new();
+    let id = world.launch(&["--cwd", &world.beside("")], &[&claude(&world), "--slow-paste"]);
+    until_it(&world, &id, &["--turn", "settled"]);
+    done(&world, &["prompt", &id, "--wait", "hello"]);
+    // The same once more: it stands on the screen already.
+    done(&world, &["prompt", &id, "--wait", "hello"]);
+    done(&world, &["stop", &id]);
+}
+
 #[test]
 fn an_agent_that_waits_for_a_person_or_works_is_not_prompted() {
     let world = World::new();
@@ -163,6 +175,20 @@ fn a_turn_that_was_over_before_the_baseline_is_no_answer_to_what_was_typed_since
     let turns = world.told(&id, "turn_opened").len();
     assert_eq!((turns, world.told(&id, "turn_closed").len()), (1, 2), "one, and the wait for it");
     until_it(&world, &id, &["--attention", "none", "--since", &typed]);
+    done(&world, &["stop", &id]);
+}
+
+/// It may show something only when it is done, and whoever waits may come only then.
+#[test]
+fn a_turn_that_was_told_before_anything_was_shown_is_the_answer_to_what_was_typed() {
+    let world = World::new();
+    let id = launched(&world);
+    until_it(&world, &id, &["--turn", "settled"]);
+    let _typed = data(&world.abide.run(&["type", "--json", &id, "HANG UNSHOWN"]));
+    done(&world, &["wait", &id, "--text", "HANG UNSHOWN", "--timeout", "15s"]);
+    let sent = data(&world.abide.run(&["keys", "--json", &id, "Enter"]))["seq"].to_string();
+    until("it is told to work", || world.inspect(&id)["turn"] == "working");
+    until_it(&world, &id, &["--turn", "working", "--since", &sent]);
     done(&world, &["stop", &id]);
 }
 

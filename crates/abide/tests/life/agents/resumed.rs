@@ -13,6 +13,30 @@ use super::{claude, done, launched, transcript, until_it};
 use crate::common::{Gate, World, data};
 use crate::namespaces::run_inside;
 
+/// Row 49, of an agent that a person started: what it started is nobody's descendant any more.
+#[test]
+fn a_tool_that_outlives_an_agent_which_was_started_elsewhere_is_named_when_that_is_resumed() {
+    let world = World::new();
+    let (gate, tool) = (Gate::new(&world.beside("gate")), world.beside("tool"));
+    let held = gate.hold();
+    let prompt = format!("go TOOL:[echo $$ > {tool}; read go < {}]", world.beside("gate"));
+    let mut command = std::process::Command::new(claude(&world));
+    command.args(["-p", &prompt]).env("HOME", world.beside("")).current_dir(world.beside(""));
+    let agent = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
+    until("the tool runs", || std::fs::read_to_string(&tool).is_ok_and(|text| text.ends_with('\n')));
+    let adopted = data(&world.abide.run(&["adopt", "--json", &agent.pid().to_string()]));
+    let id = adopted["id"].as_str().expect("an ID");
+    until_it(&world, id, &["--turn", "working"]);
+    agent.observer().signal(Signal::KILL);
+    agent.observer().await_end();
+    until("its end is on record", || world.inspect(id)["status"] != "unattended");
+    let told = data(&world.abide.run(&["resume", "--json", "-d", id]));
+    let pid = std::fs::read_to_string(&tool).expect("it runs");
+    assert!(told["unanswered"].to_string().contains("read go"), "{told}");
+    assert!(told["survivors"].to_string().contains(pid.trim()), "{told}");
+    drop(held);
+}
+
 /// Codex leaves the writing to a process in the background, which locks what it writes to.
 #[test]
 fn a_conversation_that_a_process_in_the_background_goes_on_with_is_not_resumed_and_its_turn_is_not_over() {

@@ -1,7 +1,7 @@
 //! What a scribe writes down: turns, attention, and at the end a summary. Only what the evidence does not say already.
 
 use abide_agents::{How, Source, Story};
-use abide_core::evidence::{Attention, Body, Reason, Started, TurnClosed, TurnOpened, Wants};
+use abide_core::evidence::{Attention, Body, Outcome, Reason, Started, TurnClosed, TurnOpened, Wants};
 use abide_core::identity::Identity;
 use abide_core::verdict::{Turn, program_of};
 use abide_sys::clock;
@@ -150,6 +150,7 @@ impl Scribe<'_> {
     /// The agent is gone. If it was in the middle of something, that is said.
     pub(super) fn tell_gone(&mut self, mut gone: Following) {
         gone.read_on();
+        self.tell_end(&gone.process);
         self.save_last(&gone);
         let story = gone.story();
         let open = self.session().evidence.work.turn.is_some();
@@ -160,6 +161,17 @@ impl Scribe<'_> {
             self.tell_settled(&story, (why, broken_off));
         }
         self.summarise(&gone);
+    }
+
+    /// How an agent ended that is not the program by itself, but behind a wrapper or a shell: its end is nobody else's to tell.
+    fn tell_end(&mut self, gone: &Identity) {
+        let Some((how, _)) = self.grip.take().and_then(|held| self.truth.end_of(&held, gone)) else { return };
+        let beginning = &self.session().evidence.beginning;
+        let gated = beginning.launched.as_ref().and_then(|told| told.body.program.as_ref());
+        if gated.is_some_and(|gated| gated.pid != gone.pid) {
+            let ended = Outcome { how, observed_by: None, cause: None }.says();
+            self.write(Body::Noted(format!("the agent {} is over: {ended}", gone.pid).into()));
+        }
     }
 
     /// Who goes on with the conversation of an agent that is gone.

@@ -29,6 +29,11 @@ impl Beginning {
 }
 
 impl Replay<'_> {
+    /// When somebody typed last, in microseconds of boot time, if nothing was shown since: at a position that stands before it.
+    pub(crate) const fn typed(&self) -> Option<u64> {
+        self.replayed.typed
+    }
+
     /// Goes to where the span begins.
     pub(super) fn begin(&mut self) -> io::Result<Stepped> {
         let kept = std::mem::replace(&mut self.keeps_screen, true);
