@@ -22,7 +22,7 @@ const EXAMPLES: &str = "Examples:
     after_help = concat!("The session must run bash, zsh, fish, dash or another sh that waits at an empty prompt: not in the middle of a \
     command, and with nothing half typed. The line runs in that very shell, \
     and is shown there as if it had been typed; nothing else is. What is printed is what the line wrote, byte by byte, and what others type there meanwhile, as the terminal shows it: the answers to what programs ask the terminal (`^[[2;1R`) too, where it echoes them because nobody switched that off. \
-    An answer that no program read stands in the shell's line: the next line is refused until Ctrl-C empties that. \
+    An answer that no program read stands in the shell's line, or was taken for keys there: the next line is refused until Ctrl-C empties that. \
     An ERR trap of bash's, a DEBUG trap of zsh's, and hooks of zsh and fish that are told what was typed see the commands that run the line; `$_` and PIPESTATUS of the line before are lost. \
     After `set -x`, bash shows the line one level deeper than what is typed (`++`). \
     In bash, what ended in the background before the line is told behind it, and is none of its output unless the line asks (`jobs`, `wait -n`). \
