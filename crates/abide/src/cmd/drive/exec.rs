@@ -32,7 +32,7 @@ const EXAMPLES: &str = "Examples:
     Where the line itself changes how its terminal ends lines (`stty -onlcr`), the carriage returns before them may be too many or too few. Where another exec runs in a shell that the line started, \
     the line's own end cannot be told. Several arguments are \
     joined by blanks. Exits with the line's code; 124 if the time was up; 125 if there is no code to pass on: no \
-    shell waits there, the line was broken off or ended its shell, no such session.", signals_end_this!("the line goes on."))
+    shell waits there, the line was broken off or ended its shell, no such session.", signals_end_this!("the line goes on, if it was typed by then."))
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last
