@@ -26,7 +26,7 @@ const EXAMPLES: &str = "Examples:
     An ERR trap of bash's, a DEBUG trap of zsh's, and hooks of zsh and fish that are told what was typed see the commands that run the line; `$_` and PIPESTATUS of the line before are lost. \
     After `set -x`, bash shows the line one level deeper than what is typed (`++`). \
     In bash, what ended in the background before the line is told behind it, and is none of its output unless the line asks (`jobs`, `wait -n`). \
-    In zsh, what a line starts in the background is counted from 4 on, and `%1` names nothing there: take `$!` or `%NAME`; where its history is empty, `true` is put there once. \
+    In zsh, what a line starts in the background is counted from 4 on, and `%1` names nothing there: take `$!` or `%NAME`; where its history is empty, `true` is put there once; Ctrl-Y yanks a blank afterwards. \
     In a restricted shell (`rbash`, `set -r`) no line can be run; after `set -r`, what was typed for it stays on the screen. \
     Where a function is named `builtin` or `command`, or an alias `{` or `case`, no line can be run, and what was typed for it may stay on the screen. \
     Where the line itself changes how its terminal ends lines (`stty -onlcr`), the carriage returns before them may be too many or too few. Where another exec runs in a shell that the line started, \

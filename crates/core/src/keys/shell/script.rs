@@ -69,20 +69,26 @@ pub fn echoed(shell: Shell, path: &str, nonce: &str) -> String {
 
 /// A line that begins with a blank is kept out of zsh's history if an option is on; it must be before that line is read.
 /// Expanding a word in the line editor sets it, by the key that does so in its emacs keymap, else by that of its vi
-/// keymap; `a` sets it back. The word becomes a sign, which is erased.
+/// keymap. Below a widget of the user's that does not last, but functions do: so one is added to those that zsh asks of each
+/// line, which sets it for ours once more. `a` takes all back. The word becomes a sign, which is erased.
 fn zsh_keys(nonce: &str, (a, z): (&str, &str)) -> Vec<Step> {
     const SIGN: usize = 8;
     // With a letter, so that it is not what is typed.
     let sign = format!("a{}", nonce.chars().take(SIGN - 1).collect::<String>().to_lowercase());
     let set = "${${options[histignorespace]:#on}:+${options[histignorespace]::=on}${__abide_h::=1}}";
-    let word = format!("${{{set}:+}}${{(L):-{}}}", sign.to_uppercase());
+    let asked = format!("${{functions[__abide_h]::='[[ $1 != *{nonce}* ]] || \\builtin : {set}'}}");
+    let asks = "${zshaddhistory_functions[1,0]::=__abide_h}";
+    let word = format!("${{{set}:+}}${{{asked}:+}}${{{asks}:+}}${{(L):-{}}}", sign.to_uppercase());
     let erased = |typed: usize| vec![Keys::Press("backspace"); typed];
     let expand = |key: Vec<Keys>| [vec![Keys::Paste(word.clone())], key].concat();
     // The rest of a line is not run after `return` or Ctrl-C, what is to be done always is.
     let run = "\\builtin eval \"${__abide_l-}\"";
     let run =
         format!(" {{ \\builtin . {a}; {{ {run}; }} always {{ {{ \\builtin . {z}; }} >/dev/null 2>&1; }}; }}");
-    let run = |typed: usize| [erased(typed), vec![Keys::Paste(run.clone()), Keys::Press("enter")]].concat();
+    // What is pasted last can be yanked afterwards.
+    let blank = Keys::Paste(" ".to_owned());
+    let pasted = vec![Keys::Paste(run), blank, Keys::Press("enter")];
+    let run = |typed: usize| [erased(typed), pasted.clone()].concat();
     let shown = |is: bool| Case::Shown(sign.clone(), is);
     // Keys that mean nothing there may stand for themselves.
     let all = word.len() + 2;
@@ -238,7 +244,11 @@ fn forget(shell: Shell, path: &str, nonce: &str) -> String {
         Shell::Zsh => {
             let file = quote(shell, &format!("{path}/h"));
             format!(
-                "() {{\n\\builtin emulate -L zsh\n\\builtin local n t\n\\builtin zmodload zsh/parameter\n[[ $history[$HISTCMD] == *{nonce}* ]] || [[ $history[$((HISTCMD-1))] == *{nonce}* ]] || \\builtin return 0\n\
+                "() {{\n\\builtin emulate -L zsh\n\\builtin local n t\n\\builtin zmodload zsh/parameter\n\
+                if (( $+functions[__abide_h] )); then\n\
+                \\builtin unfunction __abide_h\nzshaddhistory_functions=(${{zshaddhistory_functions:#(__abide_h|)}})\n\
+                (( $#zshaddhistory_functions )) || \\builtin unset zshaddhistory_functions\nfi\n\
+                [[ $history[$HISTCMD] == *{nonce}* ]] || [[ $history[$((HISTCMD-1))] == *{nonce}* ]] || \\builtin return 0\n\
                 for n in ${{${{(Onk)history}}[1,64]}}; do\nt=$history[$n]\n\
                 if [[ $t == [A-Za-z]* && $t != *[^A-Za-z0-9\\ ._/=-]* && $t != *' ' ]]; then\n\
                 \\builtin print -r -- \"$t\" >| {file}\n\\builtin fc -RI {file}\n\\builtin return 0\nfi\ndone\n\\builtin print -rs -- true\n}}\n\
