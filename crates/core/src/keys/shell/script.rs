@@ -57,11 +57,15 @@ pub fn keys(shell: Shell, path: &str, nonce: &str) -> Vec<Step> {
 /// What the shell echoes of that, if it is known: just what is typed. The editors of zsh and fish draw it as they like.
 #[must_use]
 pub fn echoed(shell: Shell, path: &str, nonce: &str) -> String {
-    let typed = match shell {
-        Shell::Bash | Shell::Dash => keys(shell, path, nonce).into_iter().flat_map(|step| step.keys).next(),
-        Shell::Zsh | Shell::Fish => None,
-    };
-    match typed {
+    match shell {
+        Shell::Bash | Shell::Dash => first_typed(shell, path, nonce),
+        Shell::Zsh | Shell::Fish => String::new(),
+    }
+}
+
+/// The text that is typed first.
+fn first_typed(shell: Shell, path: &str, nonce: &str) -> String {
+    match keys(shell, path, nonce).into_iter().flat_map(|step| step.keys).next() {
         Some(Keys::Type(text) | Keys::Paste(text)) => text,
         Some(Keys::Press(_)) | None => String::new(),
     }
@@ -109,26 +113,10 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
     let given = quote(shell, &format!("{path}/r"));
     // Whoever finds the shell at its prompt again learns from this that the end was told, however late it is read.
     let told = quote(shell, &format!("{path}/e"));
+    let forget = forget(shell, path, nonce);
     match shell {
-        Shell::Fish => [
-            ("a", format!("set -l n $status\ntrue >{given}\nprintf '{begins}' >/dev/tty\nreturn $n\n")),
-            (
-                "l",
-                if is_empty(line) {
-                    "command sh -c \"exit $status\"\n".to_owned()
-                } else {
-                    format!("{line}\n")
-                },
-            ),
-            (
-                "z",
-                format!(
-                    "set -l n $status\ntest -e {given}; and begin; true >{told}; printf '{ends}%s\\007' $n >/dev/tty; end\nreturn $n\n"
-                ),
-            ),
-        ],
+        Shell::Fish => fish_files([&begins, &ends], [&given, &told], &forget, line),
         Shell::Bash | Shell::Zsh | Shell::Dash => {
-            let forget = forget(shell, path, nonce);
             let builtin = match shell {
                 Shell::Bash | Shell::Zsh => "\\builtin",
                 Shell::Dash | Shell::Fish => "\\command",
@@ -177,6 +165,21 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
             [("a", a), ("l", l), ("z", z)]
         }
     }
+}
+
+fn fish_files(
+    [begins, ends]: [&str; 2],
+    [given, told]: [&str; 2],
+    forget: &str,
+    line: &str,
+) -> [(&'static str, String); 3] {
+    // An empty one leaves the code before it.
+    let line = if is_empty(line) { "command sh -c \"exit $status\"" } else { line };
+    let a = format!("set -l n $status\ntrue >{given}\n{forget}printf '{begins}' >/dev/tty\nreturn $n\n");
+    let z = format!(
+        "set -l n $status\ntest -e {given}; and begin; true >{told}; printf '{ends}%s\\007' $n >/dev/tty; end\nreturn $n\n"
+    );
+    [("a", a), ("l", format!("{line}\n")), ("z", z)]
 }
 
 /// Keeps the code before the line, which bash was made to by what is typed before it looked for traps; then says whether
@@ -255,7 +258,12 @@ fn forget(shell: Shell, path: &str, nonce: &str) -> String {
                 case ${{__abide_h-}} in 1) \\builtin unset __abide_h; \\builtin unsetopt histignorespace;; esac\n"
             )
         }
-        Shell::Fish | Shell::Dash => String::new(),
+        // A line that begins with a blank can be had back until the next one is read.
+        Shell::Fish => {
+            let typed = quote(shell, &first_typed(shell, path, nonce));
+            format!("builtin history delete --exact --case-sensitive -- {typed} 2>/dev/null\n")
+        }
+        Shell::Dash => String::new(),
     }
 }
 

@@ -301,17 +301,22 @@ fn no_line_is_in_a_history_that_was_empty() {
 }
 
 #[test]
-fn what_zsh_yanks_behind_a_line_is_none_of_what_ran_it() {
-    for options in [&["zsh", "-f"][..], &["zsh", "-f", "-o", "vi"]] {
+fn what_keys_bring_back_behind_a_line_is_none_of_what_ran_it() {
+    let vi: &[&str] = &["zsh", "-f", "-o", "vi"];
+    for (command, keys) in [
+        (BASH, &["Up", "Ctrl-Y", "Alt-."][..]),
+        (&["zsh", "-f"], &["Up", "Ctrl-Y", "Alt-."]),
+        (vi, &["Up", "Escape", "P"]),
+        (&["fish"], &["Up", "Up", "Alt-."]),
+    ] {
         let world = World::new();
-        let life = shell(&world, options);
+        let life = shell(&world, command);
         assert_eq!(exec(&world, &life, "echo one").stdout, "one\n");
-        let keys: &[&str] = if options.len() > 2 { &["Escape", "P"] } else { &["Ctrl-Y"] };
-        let pressed = [&["keys", &life.id], keys].concat();
-        assert_eq!(world.abide.run(&pressed).code(), Some(0));
-        let ran = world.abide.run(&["wait", &life.id, "--idle", "300ms", "--timeout", "20s"]);
-        assert_eq!(ran.code(), Some(0), "{ran:?}");
-        assert_eq!(world.abide.run(&["keys", &life.id, "Ctrl-C"]).code(), Some(0));
+        for key in keys.iter().chain(&["Ctrl-C"]) {
+            assert_eq!(world.abide.run(&["keys", &life.id, key]).code(), Some(0));
+            let ran = world.abide.run(&["wait", &life.id, "--idle", "200ms", "--timeout", "20s"]);
+            assert_eq!(ran.code(), Some(0), "{ran:?}");
+        }
         assert_unseen(&world, &life);
     }
 }
