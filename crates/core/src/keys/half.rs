@@ -44,7 +44,7 @@ impl HalfTyped {
         }
     }
 
-    /// Takes a question that a program asked its terminal here.
+    /// Takes a question that a program asked its terminal, up to here.
     pub fn asked(&mut self, position: u64) {
         self.unread.asked(position);
     }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::half::edits_at;
+use crate::recording::veil;
 
 /// So many answers are minded: a program that asks for more reads them.
 const MOST: usize = 8;
@@ -17,9 +18,11 @@ pub struct Unread {
     answers: VecDeque<String>,
     /// The end of what was shown since the last of them, which may be the beginning of such an echo.
     recent: Vec<u8>,
-    /// A terminal echoed one, so that it kept it for a program that reads whole lines.
+    /// A terminal echoed one, so that it kept it for a program that reads whole lines; or one came when whoever asked was gone.
     echoed: bool,
-    /// Where the questions stand that are not answered yet.
+    /// Where the line of an `exec` told its end last.
+    over: Option<u64>,
+    /// Where the questions end that are not answered yet.
     asked: VecDeque<u64>,
     /// Where whoever edits a line began to do so, if somebody does.
     edits: Option<u64>,
@@ -28,7 +31,7 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// Takes a question that a program asked here.
+    /// Takes a question that a program asked, up to here.
     pub fn asked(&mut self, position: u64) {
         push(&mut self.asked, position);
     }
@@ -36,7 +39,10 @@ impl Unread {
     /// Takes what the terminal answered.
     pub fn answered(&mut self, answer: &[u8]) {
         let asked = self.asked.pop_front();
-        self.left |= asked.zip(self.edits).is_some_and(|(asked, edits)| asked < edits);
+        let is_behind = |sign: Option<u64>| asked.zip(sign).is_some_and(|(asked, sign)| asked <= sign);
+        self.left |= is_behind(self.edits);
+        // What reads keys at once from now on may not have said so yet.
+        self.echoed |= self.edits.is_none() && is_behind(self.over);
         push(&mut self.answers, echo(answer));
     }
 
@@ -49,6 +55,9 @@ impl Unread {
             let longest = self.answers.iter().map(String::len).max().unwrap_or(0);
             self.recent.drain(..self.recent.len().saturating_sub(longest));
         }
+        if let Some(at) = veil::end_told(output) {
+            self.over = Some(position + at as u64);
+        }
         if let Some(edits) = edits_at(output) {
             self.edits = edits.map(|at| position + at as u64);
             self.left = self.edits.is_some() && self.echoed;
@@ -60,8 +69,8 @@ impl Unread {
 
     /// What stood in the line was erased, or the line was ended.
     pub fn erased(&mut self, ended: bool) {
-        let (asked, edits) = (std::mem::take(&mut self.asked), self.edits);
-        *self = Self { asked, edits, left: self.left && !ended, ..Self::default() };
+        let (asked, edits, over) = (std::mem::take(&mut self.asked), self.edits, self.over);
+        *self = Self { asked, edits, over, left: self.left && !ended, ..Self::default() };
     }
 
     /// The terminal keeps one for whoever reads its next line.
@@ -174,6 +183,12 @@ mod tests {
         let mut it = after(5);
         it.erased(true);
         assert!(!it.is_left());
+        let mut between = Unread::default();
+        between.asked(5);
+        between.shown(format!("{}0\x07", veil::ends("n0nce")).as_bytes(), 5, false);
+        between.answered(b"\x1b[2;1R");
+        between.shown(EDITS, 30, true);
+        assert!(between.is_left(), "its line was over, and nobody had said yet that they edit the next");
         let mut read = Unread::default();
         read.asked(5);
         read.answered(b"\x1b[?62;22c");

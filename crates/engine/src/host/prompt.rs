@@ -106,7 +106,7 @@ impl Prompt {
         self.line.shown(entry.payload);
     }
 
-    /// Takes a question that a program asked its terminal here.
+    /// Takes a question that a program asked its terminal, up to here.
     pub(super) fn note_asked(&mut self, position: u64) {
         self.half.asked(position);
     }
