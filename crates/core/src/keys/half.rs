@@ -44,16 +44,21 @@ impl HalfTyped {
         }
     }
 
+    /// Takes a question that a program asked its terminal, up to here.
+    pub fn asked(&mut self, position: u64) {
+        self.unread.asked(position);
+    }
+
     /// Takes what the terminal answered a program.
     pub fn answered(&mut self, answer: &[u8]) {
         self.unread.answered(answer);
     }
 
-    /// Takes what the program showed: whoever begins to edit a line, or leaves the screen, knows no keys of before, and finds
+    /// Takes what the program showed here: whoever begins to edit a line, or leaves the screen, knows no keys of before, and finds
     /// answers that nobody read.
-    pub fn shown(&mut self, output: &[u8]) {
+    pub fn shown(&mut self, output: &[u8], position: u64) {
         let edits = begins_to_edit(output);
-        self.unread.shown(output, edits);
+        self.unread.shown(output, position, edits);
         if self.is_unclear() && edits {
             *self = Self { unread: std::mem::take(&mut self.unread), ..Self::default() };
         }
@@ -61,7 +66,8 @@ impl HalfTyped {
 
     /// A line was typed, or none is there any more.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        self.unread.erased(true);
+        *self = Self { unread: std::mem::take(&mut self.unread), ..Self::default() };
     }
 
     /// Whether something may stand there, if this is shown before the cursor.
@@ -89,7 +95,10 @@ impl HalfTyped {
         match byte {
             b'\r' | b'\n' | 0x03 => self.clear(),
             // Erase: all of it, or one.
-            0x15 if !self.unclear => (self.text, self.unread) = Default::default(),
+            0x15 if !self.unclear => {
+                self.text.clear();
+                self.unread.erased(false);
+            }
             0x08 | 0x7f => drop(self.text.pop()),
             // The end of input, and the screen drawn anew.
             0x04 | 0x0c => {}
@@ -179,7 +188,7 @@ impl LineSoFar {
         longest
     }
 
-    /// Takes what the program showed: whoever begins or ends to read keys has taken those of before.
+    /// Takes what the program showed here: whoever begins or ends to read keys has taken those of before.
     pub fn shown(&mut self, output: &[u8]) {
         if self.0 > 0 && begins_to_edit(output) {
             self.0 = 0;
@@ -194,8 +203,13 @@ fn begins_to_edit(output: &[u8]) -> bool {
 
 /// Whether a shell, as it last said here, edits a line or has taken it; none if it says neither.
 pub(super) fn edits(output: &[u8]) -> Option<bool> {
+    edits_at(output).map(|edits| edits.is_some())
+}
+
+/// The same, and where it begins to.
+pub(super) fn edits_at(output: &[u8]) -> Option<Option<usize>> {
     let [begins, ends] = [PASTES, PASTES_NOT].map(|sign| memchr::memmem::rfind(output, sign));
-    (begins.is_some() || ends.is_some()).then_some(begins > ends)
+    (begins.is_some() || ends.is_some()).then_some(begins.filter(|_| begins > ends))
 }
 
 /// Whether the last line that was typed ended with this, and nothing was typed behind it.
@@ -259,7 +273,7 @@ mod tests {
         }
         let mut half = HalfTyped::default();
         half.take(b"\x1b[Bq");
-        half.shown(b"\x1b[?1l\x1b>$ ");
+        half.shown(b"\x1b[?1l\x1b>$ ", 0);
         assert!(!half.stands("$ "), "a pager took the keys");
     }
 

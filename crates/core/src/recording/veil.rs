@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use crate::screen::bytes::{Reader, put_bytes, put_number};
 use sequence::{First, OSC_133_C, first, is_kept};
-pub use tag::{Phase, Tag, begins, ends, quiet};
+pub use tag::{Phase, Tag, begins, end_told, ends, quiet};
 
 const ESC: u8 = 0x1b;
 /// So much may come before the line begins to run; with more, it is no echo, and all of it is shown.

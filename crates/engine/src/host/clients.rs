@@ -12,6 +12,7 @@ use abide_sys::sock;
 
 use super::DESCRIPTORS;
 use super::connection::{Client, Turn, WAITING};
+use super::exec::TakingBack;
 use super::line::Line;
 use super::typing::{DEFERRED, Typing};
 use super::wish::Wish;
@@ -35,8 +36,8 @@ pub(super) struct Clients {
     late: Vec<u64>,
     /// Whose `exec` is typed and has not begun to run, and until when at most others wait for that.
     awaited: Option<(usize, u64)>,
-    /// What takes a line back of which not all is typed.
-    pub(super) taking_back: Option<Tagged>,
+    /// What takes the line back that was typed last.
+    pub(super) taking_back: Option<TakingBack>,
     /// The size of the program's terminal, as far as it was told.
     size: Option<Size>,
 }

@@ -37,7 +37,7 @@ impl Host {
                 if let Some(below) = self.follow.running().filter(|below| *below != tag.nonce) {
                     self.dir.silence_exec(below);
                 }
-                self.clients.taking_back = taking_back(tag, &tagged);
+                self.clients.taking_back = TakingBack::of(tag, &tagged);
                 self.line.tell(&ToGuard::Exec(tagged));
             }
             Err(why) => {
@@ -47,23 +47,43 @@ impl Host {
         }
     }
 
-    /// A client is gone: what it had begun to type for a line and did not end stays in nobody's way, and hides nothing.
+    /// A client is gone: what it had begun to type for a line and did not end stays in nobody's way, and hides nothing; and a
+    /// line that the guard has not typed yet is not to run.
     pub(super) fn take_back(&mut self, client: u64) {
-        if let Some(cancel) = self.clients.taking_back.take_if(|cancel| cancel.client == client) {
-            self.line.tell(&ToGuard::Exec(cancel));
+        let Some(it) = self.clients.taking_back.take_if(|it| it.cancel.client == client) else { return };
+        if !it.is_whole {
+            self.line.tell(&ToGuard::Exec(it.cancel));
+        } else if self.line.owes(client) {
+            self.dir.withdraw_exec(&it.nonce);
+            self.line.withdraw(client);
+            self.line.tell(&ToGuard::Exec(it.cancel));
         }
     }
 }
 
-/// What takes back what was typed so far, unless it is all that there is to type.
-fn taking_back(tag: Tag, tagged: &Tagged) -> Option<Tagged> {
-    let unfinished = tag.phase != Phase::Cancel && tagged.bytes.last() != Some(&ENTER);
-    unfinished.then(|| Tagged {
-        client: tagged.client,
-        seq: tagged.seq.saturating_add(1),
-        tag: Tag { phase: Phase::Cancel, typed: String::new(), ..tag }.to_bytes(),
-        bytes: vec![CTRL_C],
-    })
+/// What takes back what was typed so far of a line.
+pub(super) struct TakingBack {
+    cancel: Tagged,
+    nonce: String,
+    /// There is no more to type of it: once that is in the terminal, the line goes on, whoever is gone.
+    is_whole: bool,
+}
+
+impl TakingBack {
+    fn of(tag: Tag, tagged: &Tagged) -> Option<Self> {
+        if tag.phase == Phase::Cancel {
+            return None;
+        }
+        let is_whole = tagged.bytes.last() == Some(&ENTER);
+        let nonce = tag.nonce.clone();
+        let cancel = Tagged {
+            client: tagged.client,
+            seq: tagged.seq.saturating_add(1),
+            tag: Tag { phase: Phase::Cancel, typed: String::new(), ..tag }.to_bytes(),
+            bytes: if is_whole { Vec::new() } else { vec![CTRL_C] },
+        };
+        Some(Self { cancel, nonce, is_whole })
+    }
 }
 
 fn refusal(why: &NotNow, id: &str) -> Failure {

@@ -323,9 +323,9 @@ impl Mind {
     ) {
         let before = (self.replayed.veil.stage(), self.replayed.veil.nonce().to_owned());
         for notice in self.replayed.take(entry) {
-            if let Told::Answer(bytes) = notice.what
-                && notice.at > self.answered
-            {
+            let Told::Answer(bytes) = notice.what else { continue };
+            self.prompt.note_asked(notice.at);
+            if notice.at > self.answered {
                 self.answered = notice.at;
                 answer(notice.at, bytes);
             }

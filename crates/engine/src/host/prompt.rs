@@ -79,7 +79,7 @@ impl Prompt {
         let is_known = |prompt: &str| self.known.as_deref() == Some(prompt);
         let half = self.half.stands(before_cursor);
         let unread = self.half.unread();
-        if unread.is_kept() || (unread.ends(before_cursor) && !is_known(before_cursor)) {
+        if unread.is_kept() || unread.is_left() || (unread.ends(before_cursor) && !is_known(before_cursor)) {
             return Err(NotNow::Answered);
         }
         // Where nothing stands, others may have written behind the prompt.
@@ -101,9 +101,14 @@ impl Prompt {
 
     /// Takes what the program showed, behind which this is the screen.
     pub(super) fn shown(&mut self, entry: &Entry<'_>, screen: &Screen) {
-        self.half.shown(entry.payload);
+        self.half.shown(entry.payload, entry.position);
         self.drawn.shown(entry.payload, entry.time, || screen.live().before_cursor());
         self.line.shown(entry.payload);
+    }
+
+    /// Takes a question that a program asked its terminal, up to here.
+    pub(super) fn note_asked(&mut self, position: u64) {
+        self.half.asked(position);
     }
 
     /// Takes what the terminal answered a program, which its shell reads if that does not.

@@ -259,6 +259,14 @@ impl StepView {
         for line in self.said() {
             page.plain("     ").plain(line).end();
         }
+        if let Some(code) = self.exit_code.filter(|code| *code != 0 && self.is_of_a_line()) {
+            page.plain("     ").put(Tone::Bad, &format!("its code is {code}")).end();
+        }
+    }
+
+    /// Of an `exec` whose line has ended.
+    fn is_of_a_line(&self) -> bool {
+        self.answer.error.is_none() && self.words.first().is_some_and(|word| word == "exec")
     }
 
     /// What people want to read of the answer: what a line wrote, what is shown, what failed.

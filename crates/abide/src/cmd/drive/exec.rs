@@ -22,17 +22,17 @@ const EXAMPLES: &str = "Examples:
     after_help = concat!("The session must run bash, zsh, fish, dash or another sh that waits at an empty prompt: not in the middle of a \
     command, and with nothing half typed. The line runs in that very shell, \
     and is shown there as if it had been typed; nothing else is. What is printed is what the line wrote, byte by byte, and what others type there meanwhile, as the terminal shows it: the answers to what programs ask the terminal (`^[[2;1R`) too, where it echoes them because nobody switched that off. \
-    An answer that no program read stands in the shell's line: the next line is refused until Ctrl-C empties that. \
+    An answer that no program read stands in the shell's line, or was taken for keys there: the next line is refused until Ctrl-C empties that. \
     An ERR trap of bash's, a DEBUG trap of zsh's, and hooks of zsh and fish that are told what was typed see the commands that run the line; `$_` and PIPESTATUS of the line before are lost. \
     After `set -x`, bash shows the line one level deeper than what is typed (`++`). \
     In bash, what ended in the background before the line is told behind it, and is none of its output unless the line asks (`jobs`, `wait -n`). \
-    In zsh, what a line starts in the background is counted from 4 on, and `%1` names nothing there: take `$!` or `%NAME`; where its history is empty, `true` is put there once. \
+    In zsh, what a line starts in the background is counted from 4 on, and `%1` names nothing there: take `$!` or `%NAME`; where its history is empty, `true` is put there once; Ctrl-Y yanks a blank afterwards. \
     In a restricted shell (`rbash`, `set -r`) no line can be run; after `set -r`, what was typed for it stays on the screen. \
     Where a function is named `builtin` or `command`, or an alias `{` or `case`, no line can be run, and what was typed for it may stay on the screen. \
     Where the line itself changes how its terminal ends lines (`stty -onlcr`), the carriage returns before them may be too many or too few. Where another exec runs in a shell that the line started, \
     the line's own end cannot be told. Several arguments are \
     joined by blanks. Exits with the line's code; 124 if the time was up; 125 if there is no code to pass on: no \
-    shell waits there, the line was broken off or ended its shell, no such session.", signals_end_this!("the line goes on."))
+    shell waits there, the line was broken off or ended its shell, no such session.", signals_end_this!("the line goes on, if it was typed by then."))
 )]
 pub(crate) struct Args {
     /// ID, name, unique prefix or @last

@@ -57,11 +57,15 @@ pub fn keys(shell: Shell, path: &str, nonce: &str) -> Vec<Step> {
 /// What the shell echoes of that, if it is known: just what is typed. The editors of zsh and fish draw it as they like.
 #[must_use]
 pub fn echoed(shell: Shell, path: &str, nonce: &str) -> String {
-    let typed = match shell {
-        Shell::Bash | Shell::Dash => keys(shell, path, nonce).into_iter().flat_map(|step| step.keys).next(),
-        Shell::Zsh | Shell::Fish => None,
-    };
-    match typed {
+    match shell {
+        Shell::Bash | Shell::Dash => first_typed(shell, path, nonce),
+        Shell::Zsh | Shell::Fish => String::new(),
+    }
+}
+
+/// The text that is typed first.
+fn first_typed(shell: Shell, path: &str, nonce: &str) -> String {
+    match keys(shell, path, nonce).into_iter().flat_map(|step| step.keys).next() {
         Some(Keys::Type(text) | Keys::Paste(text)) => text,
         Some(Keys::Press(_)) | None => String::new(),
     }
@@ -69,20 +73,26 @@ pub fn echoed(shell: Shell, path: &str, nonce: &str) -> String {
 
 /// A line that begins with a blank is kept out of zsh's history if an option is on; it must be before that line is read.
 /// Expanding a word in the line editor sets it, by the key that does so in its emacs keymap, else by that of its vi
-/// keymap; `a` sets it back. The word becomes a sign, which is erased.
+/// keymap. Below a widget of the user's that does not last, but functions do: so one is added to those that zsh asks of each
+/// line, which sets it for ours once more. `a` takes all back. The word becomes a sign, which is erased.
 fn zsh_keys(nonce: &str, (a, z): (&str, &str)) -> Vec<Step> {
     const SIGN: usize = 8;
     // With a letter, so that it is not what is typed.
     let sign = format!("a{}", nonce.chars().take(SIGN - 1).collect::<String>().to_lowercase());
     let set = "${${options[histignorespace]:#on}:+${options[histignorespace]::=on}${__abide_h::=1}}";
-    let word = format!("${{{set}:+}}${{(L):-{}}}", sign.to_uppercase());
+    let asked = format!("${{functions[__abide_h]::='[[ $1 != *{nonce}* ]] || \\builtin : {set}'}}");
+    let asks = "${zshaddhistory_functions[1,0]::=__abide_h}";
+    let word = format!("${{{set}:+}}${{{asked}:+}}${{{asks}:+}}${{(L):-{}}}", sign.to_uppercase());
     let erased = |typed: usize| vec![Keys::Press("backspace"); typed];
     let expand = |key: Vec<Keys>| [vec![Keys::Paste(word.clone())], key].concat();
     // The rest of a line is not run after `return` or Ctrl-C, what is to be done always is.
     let run = "\\builtin eval \"${__abide_l-}\"";
     let run =
         format!(" {{ \\builtin . {a}; {{ {run}; }} always {{ {{ \\builtin . {z}; }} >/dev/null 2>&1; }}; }}");
-    let run = |typed: usize| [erased(typed), vec![Keys::Paste(run.clone()), Keys::Press("enter")]].concat();
+    // What is pasted last can be yanked afterwards.
+    let blank = Keys::Paste(" ".to_owned());
+    let pasted = vec![Keys::Paste(run), blank, Keys::Press("enter")];
+    let run = |typed: usize| [erased(typed), pasted.clone()].concat();
     let shown = |is: bool| Case::Shown(sign.clone(), is);
     // Keys that mean nothing there may stand for themselves.
     let all = word.len() + 2;
@@ -103,26 +113,10 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
     let given = quote(shell, &format!("{path}/r"));
     // Whoever finds the shell at its prompt again learns from this that the end was told, however late it is read.
     let told = quote(shell, &format!("{path}/e"));
+    let forget = forget(shell, path, nonce);
     match shell {
-        Shell::Fish => [
-            ("a", format!("set -l n $status\ntrue >{given}\nprintf '{begins}' >/dev/tty\nreturn $n\n")),
-            (
-                "l",
-                if is_empty(line) {
-                    "command sh -c \"exit $status\"\n".to_owned()
-                } else {
-                    format!("{line}\n")
-                },
-            ),
-            (
-                "z",
-                format!(
-                    "set -l n $status\ntest -e {given}; and begin; true >{told}; printf '{ends}%s\\007' $n >/dev/tty; end\nreturn $n\n"
-                ),
-            ),
-        ],
+        Shell::Fish => fish_files([&begins, &ends], [&given, &told], &forget, line),
         Shell::Bash | Shell::Zsh | Shell::Dash => {
-            let forget = forget(shell, path, nonce);
             let builtin = match shell {
                 Shell::Bash | Shell::Zsh => "\\builtin",
                 Shell::Dash | Shell::Fish => "\\command",
@@ -171,6 +165,21 @@ pub fn files(shell: Shell, path: &str, nonce: &str, line: &str) -> [(&'static st
             [("a", a), ("l", l), ("z", z)]
         }
     }
+}
+
+fn fish_files(
+    [begins, ends]: [&str; 2],
+    [given, told]: [&str; 2],
+    forget: &str,
+    line: &str,
+) -> [(&'static str, String); 3] {
+    // An empty one leaves the code before it.
+    let line = if is_empty(line) { "command sh -c \"exit $status\"" } else { line };
+    let a = format!("set -l n $status\ntrue >{given}\n{forget}printf '{begins}' >/dev/tty\nreturn $n\n");
+    let z = format!(
+        "set -l n $status\ntest -e {given}; and begin; true >{told}; printf '{ends}%s\\007' $n >/dev/tty; end\nreturn $n\n"
+    );
+    [("a", a), ("l", format!("{line}\n")), ("z", z)]
 }
 
 /// Keeps the code before the line, which bash was made to by what is typed before it looked for traps; then says whether
@@ -238,14 +247,23 @@ fn forget(shell: Shell, path: &str, nonce: &str) -> String {
         Shell::Zsh => {
             let file = quote(shell, &format!("{path}/h"));
             format!(
-                "() {{\n\\builtin emulate -L zsh\n\\builtin local n t\n\\builtin zmodload zsh/parameter\n[[ $history[$HISTCMD] == *{nonce}* ]] || [[ $history[$((HISTCMD-1))] == *{nonce}* ]] || \\builtin return 0\n\
+                "() {{\n\\builtin emulate -L zsh\n\\builtin local n t\n\\builtin zmodload zsh/parameter\n\
+                if (( $+functions[__abide_h] )); then\n\
+                \\builtin unfunction __abide_h\nzshaddhistory_functions=(${{zshaddhistory_functions:#(__abide_h|)}})\n\
+                (( $#zshaddhistory_functions )) || \\builtin unset zshaddhistory_functions\nfi\n\
+                [[ $history[$HISTCMD] == *{nonce}* ]] || [[ $history[$((HISTCMD-1))] == *{nonce}* ]] || \\builtin return 0\n\
                 for n in ${{${{(Onk)history}}[1,64]}}; do\nt=$history[$n]\n\
                 if [[ $t == [A-Za-z]* && $t != *[^A-Za-z0-9\\ ._/=-]* && $t != *' ' ]]; then\n\
                 \\builtin print -r -- \"$t\" >| {file}\n\\builtin fc -RI {file}\n\\builtin return 0\nfi\ndone\n\\builtin print -rs -- true\n}}\n\
                 case ${{__abide_h-}} in 1) \\builtin unset __abide_h; \\builtin unsetopt histignorespace;; esac\n"
             )
         }
-        Shell::Fish | Shell::Dash => String::new(),
+        // A line that begins with a blank can be had back until the next one is read.
+        Shell::Fish => {
+            let typed = quote(shell, &first_typed(shell, path, nonce));
+            format!("builtin history delete --exact --case-sensitive -- {typed} 2>/dev/null\n")
+        }
+        Shell::Dash => String::new(),
     }
 }
 

@@ -80,3 +80,13 @@ pub fn quiet(nonce: &str) -> String {
 pub fn ends(nonce: &str) -> String {
     format!("\x1b]{NUMBER};abide;{nonce};E;")
 }
+
+/// Where a shell last told the end of a line, whichever it was.
+#[must_use]
+pub fn end_told(output: &[u8]) -> Option<usize> {
+    let begins = format!("\x1b]{NUMBER};abide;");
+    memchr::memmem::rfind_iter(output, begins.as_bytes()).find(|at| {
+        let rest = &output[at + begins.len()..];
+        rest.splitn(3, |byte| *byte == b';').nth(1) == Some(b"E")
+    })
+}

@@ -160,8 +160,7 @@ impl Driver<'_> {
             && known.call == now.call
             && known.depth != now.depth
         {
-            let why = format!("`{what}` waits for more of a command, or for an answer");
-            return Err((MORE_MS, self.no_shell(&why)));
+            return Err((MORE_MS, self.in_the_middle(&what)));
         }
         Ok(AtPrompt { shell, pid, who: self.truth().identify(pid).ok(), footing })
     }
@@ -171,15 +170,15 @@ impl Driver<'_> {
         Footing::parse(&self.dir().ok()?.link(FOOTING).ok()??)
     }
 
-    /// Remembers how the shell waits that has just run a line, if nobody knows that yet: nothing else waits there now.
+    /// Remembers how the shell waits that has just run a line, if nobody knows that yet: as it did before, for a line that it ran,
+    /// and as it does again. What it was given meanwhile may have it wait for something else.
     pub(super) fn learn_footing(&self, at: &AtPrompt) {
-        let whose = |footing: &Footing| footing.whose;
-        let Some(now) = &at.footing else { return };
-        if self.known_footing().as_ref().map(whose) == Some(now.whose) {
+        let Some(before) = &at.footing else { return };
+        if self.known_footing().is_some_and(|known| known.whose == before.whose) {
             return;
         }
         let found = self.look_until(|patience| patience.min(AGAIN_MS)).ok().and_then(|found| found.footing);
-        if let Some(footing) = found.filter(|found| found.whose == now.whose) {
+        if let Some(footing) = found.filter(|found| found == before) {
             // Who cannot remember it knows less the next time.
             let _ = self.dir().map(|dir| dir.set_link(FOOTING, &footing.text()));
         }

@@ -36,6 +36,14 @@ impl Driver<'_> {
         )
     }
 
+    /// A shell sleeps elsewhere than at its prompt.
+    pub(super) fn in_the_middle(&self, what: &str) -> Failure {
+        let why =
+            format!("no shell waits at its prompt: `{what}` waits for more of a command, or for an answer");
+        let way_out = format!("`abide keys {} Ctrl-C` breaks that off; nothing was typed", self.session().id);
+        self.refusal(Code::NoShell, &why, &way_out)
+    }
+
     /// The shell in front stands still; only of the session's own program a signal is ours to send.
     pub(super) fn shell_stopped(&self, what: &str, pid: u32, program: u32) -> Failure {
         let way_out = match pid == program {

@@ -173,6 +173,9 @@ fn people_are_told_of_each_step_and_shown_what_it_gave() {
                     `abide snapshot ID` shows what is to be seen instead\n  3  skipped  snapshot\n";
     let told = ran.stdout.replace(&life.id, "ID");
     assert_eq!((ran.code(), told.as_str()), (Some(124), expected), "{ran:?}");
+    let ran = world.abide.run(&["batch", &life.id, "exec -- 'echo hm; (exit 9)'"]);
+    let expected = "  1  failed   exec -- 'echo hm; (exit 9)'\n     hm\n     its code is 9\n";
+    assert_eq!((ran.code(), ran.stdout.as_str()), (Some(9), expected), "{ran:?}");
     let ran = world.abide.run(&["batch", &life.id, "type exit --enter", "wait --text never"]);
     assert!(ran.stdout.ends_with("wait --text never\n     the session ended before\n"), "{ran:?}");
 }

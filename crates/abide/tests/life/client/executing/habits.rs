@@ -299,3 +299,47 @@ fn no_line_is_in_a_history_that_was_empty() {
     let told = exec(&world, &life, "fc -l 1");
     assert!(told.code() == Some(0) && !told.stdout.contains("s3cret"), "{told:?}");
 }
+
+#[test]
+fn what_keys_bring_back_behind_a_line_is_none_of_what_ran_it() {
+    let vi: &[&str] = &["zsh", "-f", "-o", "vi"];
+    for (command, keys) in [
+        (BASH, &["Up", "Ctrl-Y", "Alt-."][..]),
+        (&["zsh", "-f"], &["Up", "Ctrl-Y", "Alt-."]),
+        (vi, &["Up", "Escape", "P"]),
+        (&["fish"], &["Up", "Up", "Alt-."]),
+    ] {
+        let world = World::new();
+        let life = shell(&world, command);
+        assert_eq!(exec(&world, &life, "echo one").stdout, "one\n");
+        for key in keys.iter().chain(&["Ctrl-C"]) {
+            assert_eq!(world.abide.run(&["keys", &life.id, key]).code(), Some(0));
+            let ran = world.abide.run(&["wait", &life.id, "--idle", "200ms", "--timeout", "20s"]);
+            assert_eq!(ran.code(), Some(0), "{ran:?}");
+        }
+        assert_unseen(&world, &life);
+    }
+}
+
+#[test]
+fn exec_leaves_no_trace_in_the_history_of_a_zsh_whose_widgets_are_wrapped() {
+    for options in [&["zsh", "-f"][..], &["zsh", "-f", "-o", "vi"]] {
+        let world = World::new();
+        let life = shell(&world, options);
+        // As plugins that suggest or colour what is typed do with every widget there is.
+        let wrap = "expand() { emulate -L zsh; zle .expand-word }; complete() { emulate -L zsh; zle .expand-or-complete }; \
+            zle -N expand-word expand; zle -N expand-or-complete complete; setopt incappendhistory; SAVEHIST=50 HISTSIZE=50";
+        assert_eq!(exec(&world, &life, wrap).code(), Some(0));
+        for line in ["setopt errexit", "trap 'echo failed' ZERR", "echo one", "unsetopt errexit; trap - ZERR"]
+        {
+            let ran = exec(&world, &life, line);
+            let output = if line.starts_with("echo") { "one\n" } else { "" };
+            assert_eq!((ran.code(), ran.stdout.as_str()), (Some(0), output), "{options:?} {line}");
+        }
+        let left = r#"echo "<${(Mk)functions:#__ab*}$zshaddhistory_functions>"; [[ -o histignorespace ]]"#;
+        let kept = exec(&world, &life, &format!("fc -l 1; {left}"));
+        assert!(kept.code() == Some(1) && kept.stdout.ends_with("\n<>\n"), "{options:?} {kept:?}");
+        assert!(!kept.stdout.contains("exec-"), "{options:?} {kept:?}");
+        assert_unseen(&world, &life);
+    }
+}

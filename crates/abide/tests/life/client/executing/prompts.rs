@@ -84,6 +84,29 @@ fn exec_behind_an_answer_that_no_program_read_is_refused_and_types_nothing() {
 }
 
 #[test]
+fn exec_behind_an_answer_that_an_editor_took_for_commands_is_refused_until_ctrl_c() {
+    let shells = [&["bash", "--norc", "-o", "vi"][..], &["zsh", "-f", "-o", "vi"], BASH];
+    in_each(shells.into_iter(), |command| {
+        for asks in ["[6n", "[c", "]11;?\\007", "P+q544e\\033\\134"] {
+            let world = World::new();
+            let life = shell(&world, command);
+            rest(&world, &life);
+            let ran = exec(&world, &life, &format!("printf '\\033{asks}'"));
+            assert_eq!(ran.code(), Some(0), "{command:?} {ran:?}");
+            rest(&world, &life);
+            let hint = assert_refused(&world, &life, &format!("{command:?} {asks}"));
+            assert!(
+                hint.starts_with(&format!("`abide keys {} Ctrl-C`", life.id)),
+                "{command:?} {asks}: {hint}"
+            );
+            press(&world, &life, "Ctrl-C");
+            assert_eq!(exec(&world, &life, "echo next").stdout, "next\n", "{command:?} {asks}");
+            assert_unseen(&world, &life);
+        }
+    });
+}
+
+#[test]
 fn exec_behind_a_program_that_read_what_it_asked_for_runs_the_line() {
     for command in [BASH, &["dash", "-i"]] {
         let world = World::new();

@@ -1,5 +1,11 @@
 //! Lines that come to nothing, or to no code: nothing is hidden afterwards, and what they wrote is told.
 
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
+use abide_core::recording::veil::Tag;
+use abide_core::wire::{Message, Tagged, ToHostFromClient, VERSION};
 use abide_testkit::Ending;
 use abide_testkit::deadline::until;
 use abide_testkit::tools::need;
@@ -41,6 +47,37 @@ fn check_stopped_guard(command: &[&str]) {
     assert_unseen(&world, &life);
     until("a line runs again", || exec(&world, &life, "echo again").stdout == "again\n");
     assert!(!std::path::Path::new(&file).exists(), "{command:?}: it ran");
+}
+
+#[test]
+fn a_line_that_a_stopped_guard_did_not_take_before_its_client_was_gone_never_runs_and_hides_nothing() {
+    let world = World::new();
+    let life = shell(&world, BASH);
+    assert_eq!(exec(&world, &life, "echo first").stdout, "first\n");
+    let guard = life.helper("guard", None);
+    guard.signal(Signal::STOP);
+    until("it stands still", || life.inspect()["processes"]["guard"]["qualifier"] == "stopped");
+    let file = world.beside("ran");
+    let line = format!("echo ran >{file}");
+    let tag = Tag { nonce: "0123456789abcdef0123".to_owned(), line: line.clone(), ..Tag::begin() };
+    let tagged = Tagged { client: 7, seq: 1, tag: tag.to_bytes(), bytes: format!("{line}\r").into_bytes() };
+    let mut client = UnixStream::connect(world.dir(&life.id).join("socket")).expect("it is served");
+    for word in [
+        ToHostFromClient::Hello { version: VERSION, client: 7 },
+        ToHostFromClient::Exec { seen: u64::MAX, tagged },
+    ] {
+        client.write_all(&word.to_stream()).expect("it hears");
+    }
+    // It has heard all once it hangs up.
+    client.shutdown(Shutdown::Write).expect("it was open");
+    let _ = client.read_to_end(&mut Vec::new());
+    guard.signal(Signal::CONT);
+    let ran = world.abide.run(&["type", &life.id, "echo visi'ble'", "--enter"]);
+    assert_eq!(ran.code(), Some(0), "{ran:?}");
+    let ran = world.abide.run(&["wait", &life.id, "--text", "visible", "--timeout", "15s"]);
+    assert_eq!(ran.code(), Some(0), "{ran:?}");
+    assert!(!std::path::Path::new(&file).exists(), "it ran: {}", world.shown(&life.id));
+    until("a line runs again", || exec(&world, &life, "echo again").stdout == "again\n");
 }
 
 #[test]
