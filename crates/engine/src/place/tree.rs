@@ -37,7 +37,7 @@ pub(crate) fn left(
     hosts: &[u32],
 ) -> Vec<Survivor> {
     let members = marks.cgroup.map(Cgroup::members).unwrap_or_default();
-    let mut family = top.map(|top| truth.descendants(top)).unwrap_or_default();
+    let mut family = top.map(|top| truth.descendants_but(top, hosts)).unwrap_or_default();
     for one in kin.iter().filter(|one| Some(one.pid) != top) {
         let new = truth.process(one.pid).into_iter().chain(truth.descendants(one.pid));
         let new: Vec<_> = new.filter(|new| family.iter().all(|known| known.pid != new.pid)).collect();
