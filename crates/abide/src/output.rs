@@ -361,9 +361,8 @@ fn briefly(message: &str) -> String {
 }
 
 fn complain(text: &str) {
-    let mut stderr = io::stderr().lock();
-    // There is nowhere left to complain to.
-    let _ = writeln!(stderr, "{}", text.trim_end_matches('\n'));
+    // In one piece, whoever else writes there. There is nowhere left to complain to.
+    let _ = io::stderr().write_all(format!("{}\n", text.trim_end_matches('\n')).as_bytes());
 }
 
 /// The envelope of an answer.

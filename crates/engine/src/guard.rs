@@ -290,7 +290,9 @@ impl Keeper {
             Effect::Drain => {
                 self.read(READS_TO_DRAIN);
                 self.recorder.finish();
-                self.note(Body::Drained(Drained { bytes: self.recorder.position() }));
+                // No nudge: the host is told of the end itself, and whoever waits for that comes first.
+                let drained = Body::Drained(Drained { bytes: self.recorder.position() });
+                let _ = self.evidence.add(clock::now(), drained);
                 Some(Input::Drained)
             }
             Effect::RecordEnd { how, resources, cause } => {
@@ -415,15 +417,13 @@ impl Keeper {
 
     /// Says that we took over, once there is room to.
     fn say_unsaid(&mut self) {
-        let evidence = &mut self.evidence;
-        self.unsaid.take_if(|unsaid| evidence.add(clock::now(), unsaid.clone()).is_ok());
+        self.unsaid.take_if(|unsaid| self.evidence.add(clock::now(), unsaid.clone()).is_ok());
     }
 
-    /// A fact that may be missed: if it cannot be written, the session goes on all the same.
+    /// A fact that may be missed: if it cannot be written, the session goes on all the same. The host flushes it.
     fn note(&mut self, body: Body) {
         self.say_unsaid();
         let _ = self.evidence.add(clock::now(), body);
-        // The host sees to it that it reaches the disk.
         self.link.nudge();
     }
 }

@@ -139,6 +139,10 @@ impl Cgroup {
     #[must_use]
     pub fn members(&self) -> Vec<Member> {
         let mut found = Vec::new();
+        // Said in one file, where to look for them takes many.
+        if self.is_populated() == Some(false) {
+            return found;
+        }
         let mut open = vec![(self.dir.clone(), false)];
         while let Some((dir, nested)) = open.pop() {
             let procs = fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
@@ -157,7 +161,7 @@ impl Cgroup {
     /// Whether any process is in it or below it; none if that cannot be told.
     #[must_use]
     pub fn is_populated(&self) -> Option<bool> {
-        self.changes().and_then(|mut changes| changes.is_populated()).ok()
+        Some(is_populated(&fs::read_to_string(self.dir.join("cgroup.events")).ok()?))
     }
 
     /// For how many seconds it has been there at the least; none if the kernel does not say.
@@ -212,7 +216,7 @@ impl Changes {
         let mut text = String::new();
         self.0.rewind()?;
         self.0.read_to_string(&mut text)?;
-        Ok(count(&text, "populated") != Some(0))
+        Ok(is_populated(&text))
     }
 
     /// Waits until no process is left, for so many ms at most. True once there is none.
@@ -240,6 +244,11 @@ impl AsFd for Changes {
 fn mounts() -> &'static [(String, String)] {
     static MOUNTS: OnceLock<Vec<(String, String)>> = OnceLock::new();
     MOUNTS.get_or_init(|| cgroup_mounts(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()))
+}
+
+/// What `cgroup.events` says of it.
+fn is_populated(text: &str) -> bool {
+    count(text, "populated") != Some(0)
 }
 
 fn name_of(id: &str) -> String {

@@ -192,7 +192,13 @@ impl Probe {
     /// Every process that descends from this one, as `/proc` tells.
     #[must_use]
     pub fn descendants(&self, of: u32) -> Vec<Relative> {
-        system::descendants(of)
+        system::descendants(of, &[])
+    }
+
+    /// The same without some, whose own families need not be looked at.
+    #[must_use]
+    pub fn descendants_but(&self, of: u32, but: &[u32]) -> Vec<Relative> {
+        system::descendants(of, but)
     }
 
     /// One process, as `/proc` tells; none if it is gone.
@@ -310,7 +316,7 @@ mod tests {
         assert!(elsewhere::carriers("A=b").is_empty() && !elsewhere::carries(1, "A=b"));
         assert!(elsewhere::cgroups(1).is_none() && elsewhere::variable(1, "A").is_none());
         assert!(elsewhere::holders(FileId { dev: 0, ino: 1 }).is_empty());
-        assert!(elsewhere::descendants(1).is_empty() && elsewhere::ancestors(1).is_empty());
+        assert!(elsewhere::descendants(1, &[]).is_empty() && elsewhere::ancestors(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none() && elsewhere::pid_of(&held).is_none());
         assert!(elsewhere::inode(means, &held).is_none() && elsewhere::keeps_ends().is_none());

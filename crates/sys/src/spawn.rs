@@ -2,6 +2,7 @@
 //! After a fork only calls that are safe there are made; all memory is prepared before it.
 
 mod gate;
+mod helper;
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -14,6 +15,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 pub use gate::{Gated, gated};
+pub use helper::{HELPER, detached, helper};
 
 /// What is to be executed.
 #[derive(Debug)]
@@ -57,36 +59,6 @@ pub enum Step {
     Exec = 0,
     Chdir = 1,
     Prepare = 2,
-}
-
-/// Starts a helper that nobody waits for: in a session of its own, a descendant of nobody, with the given
-/// descriptors as 3, 4, ... and no others.
-///
-/// # Errors
-/// If no process can be made.
-pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let (pid, report) = start(image, fds, true)?;
-    let mut status = 0;
-    // SAFETY: waits for the process that was just made; `status` outlives the call.
-    while unsafe { libc::waitpid(pid, &raw mut status, 0) } == -1 {
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
-    match failure(&report) {
-        Some((errno, _)) => Err(io::Error::from_raw_os_error(errno)),
-        None => Ok(()),
-    }
-}
-
-/// Starts a helper of ours and holds it: in a session of its own, with the given descriptors as 3, 4, ... and no others.
-///
-/// # Errors
-/// If no process can be made.
-pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<(u32, OwnedFd)> {
-    let (pid, _) = start(image, fds, false)?;
-    Ok((pid.cast_unsigned(), held(pid)?))
 }
 
 /// Takes hold of a process that we made: nobody but us reaps it, so the number is still its own.
@@ -140,50 +112,8 @@ pub fn become_image(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Error {
     io::Error::last_os_error()
 }
 
-/// The name of a process that is to become a helper, until it is one.
-pub const HELPER: &CStr = c"abide-helper";
-
 /// Names the descriptors that an image was left with, where they are not 3, 4, ...
 const DESCRIPTORS: &str = "ABIDE_DESCRIPTORS";
-
-/// Starts a helper: its pid, or that of the one that starts it, and where it says why it could not come up.
-fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<(i32, OwnedFd)> {
-    let (report, report_out) = pipe_with(PipeFlags::CLOEXEC)?;
-    let null =
-        rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, 0.into())?;
-    let (argv, env) = (pointers(&image.argv), pointers(&image.env));
-    let mut wanted = vec![null.as_raw_fd(); 3];
-    wanted.extend(fds.iter().map(AsRawFd::as_raw_fd));
-    let mut lifted = vec![-1; wanted.len()];
-    let mask = block_all();
-    // SAFETY: the forked process calls only async-signal-safe functions on memory prepared above, and ends in
-    // exec or _exit.
-    let pid = unsafe { libc::fork() };
-    if pid == 0 {
-        // SAFETY: as above.
-        unsafe {
-            // Inherited by the second fork, so that one is known for what it is from its first instant on.
-            libc::prctl(libc::PR_SET_NAME, HELPER.as_ptr());
-            libc::setsid();
-            if twice {
-                match libc::fork() {
-                    0 => {}
-                    -1 => give_up(report_out.as_raw_fd()),
-                    _ => libc::_exit(0),
-                }
-            }
-            if !place(&wanted, &mut lifted) {
-                give_up(report_out.as_raw_fd());
-            }
-            fresh_signals();
-            exec(image, &argv, &env);
-            libc::_exit(127);
-        }
-    }
-    let failed = io::Error::last_os_error();
-    restore(&mask);
-    if pid < 0 { Err(failed) } else { Ok((pid, report)) }
-}
 
 /// Says why it could not come up, and ends.
 ///
@@ -229,11 +159,27 @@ unsafe fn place(wanted: &[RawFd], lifted: &mut [RawFd]) -> bool {
 /// # Safety
 /// Only in a process that was just forked and will exec.
 unsafe fn fresh_signals() {
-    // SAFETY: signal and sigprocmask are async-signal-safe; the set is initialised by sigemptyset.
+    // SAFETY: as the caller promises.
     unsafe {
-        for number in 1..=64 {
-            libc::signal(number, libc::SIG_DFL);
-        }
+        default_signals();
+        free_signals();
+    }
+}
+
+/// # Safety
+/// Only in a process that was just forked and will exec.
+unsafe fn default_signals() {
+    for number in 1..=64 {
+        // SAFETY: signal is async-signal-safe.
+        unsafe { libc::signal(number, libc::SIG_DFL) };
+    }
+}
+
+/// # Safety
+/// Only in a process that was just forked and will exec.
+unsafe fn free_signals() {
+    // SAFETY: sigprocmask is async-signal-safe; the set is initialised by sigemptyset.
+    unsafe {
         let mut none = std::mem::zeroed::<libc::sigset_t>();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());

@@ -117,8 +117,8 @@ impl Verb for Args {
         let request = self.request(front)?;
         let mut sessions = front.sessions()?;
         let session = sessions.run(request)?;
-        // From here on its end is not missed, however soon it comes and whoever removes it.
-        let mut waiting = sessions.watch(std::slice::from_ref(&session.id));
+        // Its evidence has been held since the launch: its end is not missed, however soon it comes and whoever removes it.
+        let watch = || sessions.watch(std::slice::from_ref(&session.id));
         if let Some(warning) = place::warning() {
             front.output.warn(&warning, None);
         }
@@ -145,9 +145,9 @@ impl Verb for Args {
             front.output.remark(&format!("abide: session {}", session.id));
             let again = format!("abide wait {}", session.id);
             let asked = wait::Asked { again: &again, form: Form::One, strict: false };
-            wait::answer(front, &waiting.wait(Until::All, None), asked)
+            wait::answer(front, &watch().wait(Until::All, None), asked)
         } else if on_pipes {
-            pass_on(front, &sessions, &session, &mut waiting)
+            pass_on(front, &sessions, &session, &mut watch())
         } else {
             attach::attach(front, &sessions, &session, how)
         };
@@ -229,7 +229,8 @@ fn started(session: &Session, failure: Failure) -> Failure {
 }
 
 fn show(front: &mut Front, sessions: &Sessions, session: &Session) -> Result<(), Failure> {
-    let view = SessionView::of(sessions, session);
+    // All that a program is told takes a while to find.
+    let view = front.output.is_json().then(|| SessionView::of(sessions, session));
     front.output.show(&view, |page| {
         page.plain(session.id.as_str()).end();
     })

@@ -12,6 +12,7 @@ use abide_sys::{clock, poll, signal};
 use super::Keeper;
 use crate::place::stray::Strays;
 use crate::place::tree::{self, Marks};
+use crate::store::read_evidence;
 
 pub(super) struct Program {
     pub(super) identity: Identity,
@@ -84,7 +85,7 @@ impl Keeper {
 
     /// The agent on record that our program only wraps, held, if it lives.
     fn wrapped(&self) -> Option<(Identity, OwnedFd)> {
-        let evidence = self.dir.read().evidence();
+        let evidence = read_evidence(self.evidence.file());
         let agent = *program_of(&evidence).filter(|agent| agent.pid != self.program.identity.pid)?;
         Some((agent, self.truth.hold(&agent).ok()?))
     }

@@ -47,6 +47,11 @@ impl Truth {
         self.probe.descendants(of)
     }
 
+    /// The same without some, and without those that only they lead to.
+    pub(crate) fn descendants_but(&self, of: u32, but: &[u32]) -> Vec<Relative> {
+        self.probe.descendants_but(of, but)
+    }
+
     /// One process with its parent and its arguments; none if it is gone.
     pub(crate) fn process(&self, pid: u32) -> Option<Relative> {
         self.probe.process(pid)

@@ -72,7 +72,7 @@ pub(super) const fn hold(_: u32) -> Option<OwnedFd> {
     None
 }
 
-pub(super) const fn descendants(_: u32) -> Vec<Relative> {
+pub(super) const fn descendants(_: u32, _: &[u32]) -> Vec<Relative> {
     Vec::new()
 }
 

@@ -122,8 +122,8 @@ const LOOKS: u32 = 16;
 
 /// Whoever ends meanwhile leaves its children to another, where they were not looked for: so the family is looked at
 /// until it is the same twice.
-pub(super) fn descendants(of: u32) -> Vec<Relative> {
-    let look = || walk_down(of).unwrap_or_else(|| walk_up(of));
+pub(super) fn descendants(of: u32, but: &[u32]) -> Vec<Relative> {
+    let look = || walk_down(of, but).unwrap_or_else(|| walk_up(of));
     let mut known = look();
     for _ in 0..LOOKS {
         let again = look();
@@ -136,14 +136,13 @@ pub(super) fn descendants(of: u32) -> Vec<Relative> {
 }
 
 /// By the kernel's lists of children: each below this process, with its parent. None where it keeps no such lists.
-fn walk_down(of: u32) -> Option<Vec<(u32, u32)>> {
+fn walk_down(of: u32, but: &[u32]) -> Option<Vec<(u32, u32)>> {
     let mut found = Vec::new();
-    let mut family = vec![of];
-    children(of)?;
-    while let Some(elder) = family.pop() {
-        for pid in children(elder).unwrap_or_default() {
+    let mut families = vec![(of, children(of)?)];
+    while let Some((elder, family)) = families.pop() {
+        for pid in family.into_iter().filter(|pid| !but.contains(pid)) {
             if !found.iter().any(|&(known, _)| known == pid) {
-                family.push(pid);
+                families.push((pid, children(pid).unwrap_or_default()));
                 found.push((pid, elder));
             }
         }
@@ -283,7 +282,7 @@ pub(super) fn foreground(of: u32) -> Vec<InFront> {
     let Some(group) = belonging(of).map(|it| it.foreground).filter(|group| *group > 0) else {
         return Vec::new();
     };
-    let below = walk_down(of).unwrap_or_else(|| walk_up(of));
+    let below = walk_down(of, &[]).unwrap_or_else(|| walk_up(of));
     let all = std::iter::once((of, parent(of).unwrap_or(0))).chain(below);
     all.filter_map(|(pid, parent)| {
         let it = belonging(pid).filter(|it| it.group == group)?;

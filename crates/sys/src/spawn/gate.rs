@@ -6,7 +6,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::{
-    Image, Stdio, Step, block_all, exec, failure, fresh_signals, give_up, held, place, pointers, restore,
+    Image, Stdio, Step, block_all, default_signals, exec, failure, free_signals, give_up, held, place,
+    pointers, restore,
 };
 
 /// A process that waits before its exec.
@@ -81,6 +82,7 @@ pub fn gated(image: &Image, stdio: Stdio<'_>, cgroup: Option<BorrowedFd<'_>>) ->
             }
             libc::fcntl(REPORT, libc::F_SETFD, libc::FD_CLOEXEC);
             libc::setsid();
+            default_signals();
             if !await_gate(GATE) {
                 libc::_exit(0);
             }
@@ -88,7 +90,7 @@ pub fn gated(image: &Image, stdio: Stdio<'_>, cgroup: Option<BorrowedFd<'_>>) ->
             if terminal {
                 libc::ioctl(0, libc::TIOCSCTTY, 0);
             }
-            fresh_signals();
+            free_signals();
             let failed = exec(image, &argv, &env);
             libc::write(REPORT, failed.as_ptr().cast(), failed.len());
             libc::_exit(127);

@@ -2,7 +2,8 @@
 //! curl does it, so that no part of abide carries a TLS library.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::process::Command;
 use std::time::Duration;
 
 use abide_sys::clock;
@@ -91,7 +92,7 @@ fn exchange(to: &Address, key: &str, message: &[u8]) -> io::Result<String> {
 /// The first of its addresses that takes us.
 fn connect(authority: &str, left: &impl Fn() -> io::Result<Duration>) -> io::Result<TcpStream> {
     let mut failed = io::Error::from(io::ErrorKind::NotFound);
-    for address in authority.to_socket_addrs()? {
+    for address in resolve(authority)? {
         match TcpStream::connect_timeout(&address, left()?) {
             Ok(stream) => return Ok(stream),
             Err(error) => failed = error,
@@ -100,9 +101,46 @@ fn connect(authority: &str, left: &impl Fn() -> io::Result<Duration>) -> io::Res
     Err(failed)
 }
 
+/// The addresses of a host with its port. Names are known to libraries that a static executable must not load: the system's own
+/// `getent` asks them.
+fn resolve(authority: &str) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = authority.parse() {
+        return Ok(vec![address]);
+    }
+    let (name, port) = authority.rsplit_once(':').ok_or(io::ErrorKind::InvalidInput)?;
+    let port = port.parse().map_err(io::Error::other)?;
+    let told = Command::new("getent").args(["ahosts", "--", name]).output()?;
+    let told = String::from_utf8_lossy(&told.stdout);
+    let mut found: Vec<SocketAddr> = Vec::new();
+    for line in told.lines() {
+        let address = line.split_ascii_whitespace().next().and_then(|word| word.parse::<IpAddr>().ok());
+        // Each is told once for each kind of socket.
+        let address = address.map(|address| SocketAddr::new(address, port));
+        found.extend(address.filter(|address| !found.contains(address)));
+    }
+    if found.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "nobody has that name"));
+    }
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Address;
+    use super::{Address, resolve};
+
+    #[test]
+    fn a_host_is_found_by_its_address_and_by_its_name() {
+        let found = |authority: &str| resolve(authority).unwrap_or_default();
+        assert_eq!(found("127.0.0.1:9"), ["127.0.0.1:9".parse().expect("an address")]);
+        assert_eq!(found("[::1]:80"), ["[::1]:80".parse().expect("an address")]);
+        let local = found("localhost:8080");
+        assert!(!local.is_empty() && local.iter().all(|one| one.ip().is_loopback() && one.port() == 8080));
+        assert_eq!(
+            resolve("no-such-host.invalid:80").map_err(|e| e.kind()),
+            Err(std::io::ErrorKind::NotFound)
+        );
+        assert!(resolve("-s:80").is_err());
+    }
 
     #[test]
     fn an_address_is_plain_http_with_a_host_and_nothing_odd() {
