@@ -86,7 +86,10 @@ pub(crate) fn declare(
         .and_then(|()| write(&dir, &mut pen, truth.now().at, word).map_err(failed))
         .and_then(|()| if counts(&pen, code) { Ok(()) } else { goes_on() });
     lock::give_back(pen.file(), Holder::Declarer);
-    declared.and_then(|()| pen.sync().map_err(failed))
+    declared?;
+    // Nobody has to wait for the disk.
+    let _ = dir.dir().change(DECLARED).and_then(|beside| beside.sync_data());
+    pen.sync().map_err(failed)
 }
 
 /// Whether the word that this pen wrote is the last one. Nobody who records an end waits for ever for it: then that came
@@ -107,7 +110,6 @@ fn write(dir: &SessionDir, pen: &mut Writer, at: Moment, word: Declared) -> std:
     if written.is_err() {
         let _ = before.keep(&beside, pen, at);
     }
-    let _ = beside.sync_data();
     written
 }
 
@@ -208,23 +210,26 @@ const DECLARING_LOOKS: usize = 40;
 /// Lets nobody declare a word until the lock is given back: what is read now is what counts. Who stands still while it
 /// declares one holds up nobody for long.
 pub(crate) fn take_turn(evidence: &File) {
-    wait_until(|| !matches!(lock::take(evidence, Holder::Declarer), Ok(false)));
+    wait_until(DECLARING_LOOKS, || !matches!(lock::take(evidence, Holder::Declarer), Ok(false)));
 }
 
 /// Waits for the word that is being declared, by whoever saw the session go on: nobody else declares one from now on, if it
-/// is over.
-pub(crate) fn wait_for_word(evidence: &File) {
-    wait_until(|| lock::ask(evidence, Holder::Declarer) == Lock::Silent);
+/// is over. False if it may yet come; a sealer declares none that was not there. Who is not `patient` only looks.
+pub(crate) fn wait_for_word(evidence: &File, patient: bool) -> bool {
+    let is_free = |who| lock::ask(evidence, who) == Lock::Silent;
+    let looks = if patient { DECLARING_LOOKS } else { 0 };
+    wait_until(looks, || is_free(Holder::Declarer)) || !is_free(Holder::Sealer)
 }
 
-fn wait_until(is_free: impl Fn() -> bool) {
-    for _ in 0..DECLARING_LOOKS {
+fn wait_until(looks: usize, is_free: impl Fn() -> bool) -> bool {
+    for _ in 0..looks {
         if is_free() {
-            return;
+            return true;
         }
         // Nobody tells when a lock is given back but to whoever takes it, however long that takes.
         let _ = poll::readable(&[], Some(DECLARING_MS));
     }
+    is_free()
 }
 
 /// The word that counts at the end, for whoever closes a session and whoever reads it before: what the program left as a

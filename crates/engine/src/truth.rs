@@ -123,10 +123,10 @@ impl Truth {
     /// What is true of a session now.
     #[must_use]
     pub fn of(&self, home: &Home, id: &SessionId) -> Session {
-        self.told(home, id, home.session(id))
+        self.told(home, id, home.session(id), true)
     }
 
-    /// Asks about many sessions, on as many cores as there are once it pays, and keeps of each what is wanted.
+    /// Asks about many sessions, on as many cores as there are once it pays, and keeps of each what is wanted. Waits for nobody.
     pub(crate) fn of_each<T: Send>(
         &self,
         home: &Home,
@@ -134,16 +134,20 @@ impl Truth {
         keep: &(impl Fn(Session) -> T + Sync),
     ) -> Vec<T> {
         // A session that is removed meanwhile is no session any more.
-        share::among_cores(ids, &|id| self.of_listed(home, id).map(keep))
+        share::among_cores(ids, &|id| self.listed(home, id, false).map(keep))
     }
 
     /// The same of one that was listed; none if it has been removed since.
     #[must_use]
     pub fn of_listed(&self, home: &Home, id: &SessionId) -> Option<Session> {
+        self.listed(home, id, true)
+    }
+
+    fn listed(&self, home: &Home, id: &SessionId, patient: bool) -> Option<Session> {
         match home.session(id) {
             Err(Untrusted::NotThere) => None,
             dir => {
-                let session = self.told(home, id, dir);
+                let session = self.told(home, id, dir, patient);
                 // What was removed while it was read looks damaged, and is gone.
                 let whole = !session.evidence.is_damaged();
                 (whole || home.has(id)).then_some(session)
@@ -168,13 +172,19 @@ impl Truth {
         }
     }
 
-    fn told(&self, home: &Home, id: &SessionId, dir: Result<SessionDir, Untrusted>) -> Session {
+    fn told(
+        &self,
+        home: &Home,
+        id: &SessionId,
+        dir: Result<SessionDir, Untrusted>,
+        patient: bool,
+    ) -> Session {
         let untrusted = dir.is_err().then(|| home.session_path(id.as_str()));
         let (evidence, seen, half_removed) = match dir {
             Ok(dir) => {
                 let mut reading = dir.read();
                 let (evidence, seen) = self.settle(&mut reading);
-                let (evidence, seen) = self.hear_last_word((evidence, seen), &mut reading, &dir);
+                let (evidence, seen) = self.hear_last_word((evidence, seen), &mut reading, &dir, patient);
                 let half_removed = is_half_removed(&evidence, reading.file());
                 (evidence, seen, half_removed)
             }
@@ -198,6 +208,7 @@ impl Truth {
         told: (Evidence, Seen),
         reading: &mut Reading<'_>,
         dir: &SessionDir,
+        patient: bool,
     ) -> (Evidence, Seen) {
         let is_left = |(evidence, seen): &(Evidence, Seen)| {
             !evidence.is_closed() && derive(evidence, seen, self.now()).rule.closing().is_some()
@@ -205,16 +216,15 @@ impl Truth {
         if !is_left(&told) {
             return told;
         }
-        if let Some(evidence) = reading.file() {
-            declared::wait_for_word(evidence);
-        }
+        let has_come = reading.file().is_none_or(|file| declared::wait_for_word(file, patient));
         let told = if reading.more() { self.settle(reading) } else { told };
         if !is_left(&told) {
             return told;
         }
         let (mut evidence, seen) = told;
         let last = declared::last(&evidence, dir);
-        evidence.work.word_is_unclear |= last.is_unclear;
+        // One that is there already counts, whoever stands still before it is in the log too.
+        evidence.work.word_is_unclear |= last.is_unclear || (!has_come && last.unlogged.is_none());
         if let Some(body) = last.unlogged {
             let now = self.now();
             let witness = Witness { role: Role::Sealer, pid: std::process::id(), boot: now.boot };

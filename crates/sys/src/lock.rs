@@ -31,6 +31,8 @@ pub enum Holder {
 }
 
 const BASE: i64 = 1 << 62;
+/// Behind the last of them.
+const END: i64 = Holder::Declarer.offset() + 1;
 
 impl Holder {
     const fn offset(self) -> i64 {
@@ -83,10 +85,11 @@ pub fn give_back(file: &File, holder: Holder) {
 pub fn ask(file: &File, holder: Holder) -> Lock {
     let mut found = range(holder);
     let asked = fcntl(file, libc::F_OFD_GETLK, &mut found);
-    // Anyone may lock all of the file in another way; only a guard's or a host's lock is of this form.
-    let of_its_form = found.l_type == libc::F_WRLCK as libc::c_short
-        && (found.l_start, found.l_len, found.l_pid) == (holder.offset(), 1, -1);
-    if asked.is_ok() && of_its_form { Lock::Held } else { Lock::Silent }
+    // Anyone may lock all of the file in another way; ours are of this form. The kernel joins neighbours that one file holds.
+    let of_our_form = (found.l_type, found.l_pid) == (libc::F_WRLCK as libc::c_short, -1)
+        && (BASE..=holder.offset()).contains(&found.l_start)
+        && (holder.offset() + 1..=END).contains(&found.l_start.saturating_add(found.l_len));
+    if asked.is_ok() && of_our_form { Lock::Held } else { Lock::Silent }
 }
 
 const fn range(holder: Holder) -> libc::flock {

@@ -176,6 +176,9 @@ fn hint(session: &Session, alive: bool, again: &str) -> String {
     if let Some(way_in) = session.way_in() {
         return format!("{way_in}; until then waiting changes nothing");
     }
+    if session.verdict.codes.unclear && !session.evidence.is_closed() {
+        return format!("`abide doctor --fix` puts on record what is known of its end; then `{again}`");
+    }
     if session.is_beyond_telling() || session.verdict.codes.unclear {
         return format!("`abide why {}` shows what is damaged; waiting longer changes nothing", session.id);
     }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use abide_sys::lock::{self, Holder};
 use abide_testkit::deadline::{Deadline, until};
 use abide_testkit::observer::Doomed;
-use abide_testkit::trace::{first_of, is_stopped, traced};
+use abide_testkit::trace::{calls, first_of, is_stopped, traced};
 use abide_testkit::{Ending, Observer, Running};
 use rustix::process::{Resource, Signal, getrlimit};
 use serde_json::Value;
@@ -275,6 +275,42 @@ fn is_waited_for(inode: u64) -> bool {
     locks.lines().any(ours)
 }
 
+/// Has the session's result declared by one who stands still before it calls this for the first time.
+fn stands_still(world: &World, id: &str, call: &str) -> Running {
+    let log = world.home.around().join("calls");
+    let [trace, inject] = [format!("trace={call}"), format!("inject={call}:error=EINTR:signal=STOP:when=1")];
+    let command = world.abide.command(&["result", "set", "success", "--json", "--session", id]);
+    let setting =
+        Running::start(traced(&command, &["-e", &trace, "-e", &inject], &log).stderr(Stdio::null()));
+    until("it stands still", || is_stopped(&log));
+    setting
+}
+
+/// Nobody waits without end for what is being declared, and nobody passes on a code that it may yet change.
+#[test]
+fn no_code_is_passed_on_where_whoever_declares_another_stands_still_and_nobody_saw_the_end() {
+    let world = World::new();
+    let life = world.live(&["hang"]);
+    let [guard, host] = ["guard", "host"].map(|who| life.helper(who, None));
+    let set = world.abide.run(&["result", "set", "failure", "--exit-code", "3", "--session", &life.id]);
+    assert_eq!(set.code(), Some(0), "{set:?}");
+    let mut setting = stands_still(&world, &life.id, "pwrite64");
+    kill_at_once(&[&guard, &host, &life.program.0].map(|one| Observer::of(one.pid())));
+    let (code, told) = world.wait(&life.id);
+    assert_eq!((code, &told["status"], &told["ended"]), (Some(125), &"lost".into(), &true.into()), "{told}");
+    assert!(told["hint"].as_str().is_some_and(|hint| hint.contains("`abide doctor --fix`")), "{told}");
+    // Who lists waits for nobody, however many there are: it asks of processes only how they are now.
+    let log = world.home.around().join("looks");
+    let list = world.abide.command(&["ls", "-a", "--json"]);
+    let (ran, looks) = calls(&list, &["-e", "trace=poll,ppoll"], &log);
+    assert_eq!(data(&ran)["sessions"][0]["wait_code"], 125, "{ran:?}");
+    let waits: Vec<_> = looks.iter().filter(|look| look.text.contains("poll([], 0")).collect();
+    assert!(waits.is_empty() && !looks.is_empty(), "{looks:?}");
+    first_of(&setting).signal(Signal::CONT);
+    assert_eq!(setting.reap(), Ending::Exited(0));
+    assert_eq!(world.wait(&life.id).0, Some(0));
+}
+
 /// It stands still in the middle of it, and nobody waits for it without end.
 #[test]
 fn a_result_that_is_being_declared_at_the_end_counts_and_is_told_so() {
@@ -282,11 +318,8 @@ fn a_result_that_is_being_declared_at_the_end_counts_and_is_told_so() {
         let world = World::new();
         let (life, gate) = world.gated(&["exit 3"]);
         let helpers = ["guard", "host"].map(|who| life.helper(who, None));
-        let log = world.home.around().join("calls");
-        let stop = ["-e", "trace=write", "-e", "inject=write:error=EINTR:signal=STOP:when=1"];
-        let command = world.abide.command(&["result", "set", "success", "--json", "--session", &life.id]);
-        let mut setting = Running::start(traced(&command, &stop, &log).stderr(Stdio::null()));
-        until("it is about to write it into the log", || is_stopped(&log));
+        // It is about to write it into the log.
+        let mut setting = stands_still(&world, &life.id, "write");
         if ends == "unseen" {
             let [guard, host] = &helpers;
             kill_at_once(&[guard, host, &life.program.0].map(|one| Observer::of(one.pid())));

@@ -22,7 +22,7 @@ pub struct Codes {
 
 impl Codes {
     /// Why there is none, where a code may be lost.
-    pub const UNCLEAR: &'static str = "facts from before its end are damaged or missing, and what the program declared may be among them: no code is passed on";
+    pub const UNCLEAR: &'static str = "facts from before its end are damaged, missing or yet to come, and what the program declared may be among them: no code is passed on";
 }
 
 /// `wait` has no code to pass on.

@@ -47,6 +47,22 @@ fn a_held_lock_is_seen_by_other_processes_and_is_one_holders_only() {
 }
 
 #[test]
+fn locks_that_one_file_holds_side_by_side_are_seen_and_given_back_one_by_one() {
+    let scratch = ScratchDir::new();
+    let path = scratch.file("evidence", "facts");
+    let file = File::options().read(true).write(true).open(&path).expect("it can be written");
+    let neighbours = [Holder::Watcher, Holder::Courier, Holder::Delivery];
+    for holder in neighbours {
+        assert!(lock::take(&file, holder).expect("it can be locked"));
+    }
+    let asked = || neighbours.map(|holder| ask(&path, holder));
+    assert_eq!(asked(), [Lock::Held; 3]);
+    assert_eq!([Holder::Scribe, Holder::Resumer].map(|holder| ask(&path, holder)), [Lock::Silent; 2]);
+    lock::give_back(&file, Holder::Courier);
+    assert_eq!(asked(), [Lock::Held, Lock::Silent, Lock::Held]);
+}
+
+#[test]
 fn a_held_lock_is_seen_from_another_pid_and_mount_namespace() {
     let held = held(&["wait-line"]);
     let elsewhere = held.scratch.join("elsewhere");

@@ -122,6 +122,21 @@ fn a_courier_and_the_users_command_are_nobodys_survivors_and_no_stop_ends_them()
     until("all is told", || [&ends, &stops].into_iter().all(|id| tries(&world, id) == [true, true]));
 }
 
+#[test]
+fn what_is_being_told_is_not_missed_by_a_doctor() {
+    let world = telling(&["sh", "-c", "cat >> BESIDE/heard; read go < BESIDE/gate; true"]);
+    let held = Gate::new(&world.beside("gate")).hold();
+    let id = world.launch(&[], &["true"]);
+    until_heard(&world, 1);
+    for fix in [&[][..], &["--fix"]] {
+        let told = data(&world.abide.run(&[&["doctor", "--json"], fix].concat()));
+        let checks = told["checks"].as_array().expect("a list");
+        assert!(checks.iter().all(|check| check["name"] != "notifications"), "{told}");
+    }
+    drop(held);
+    until("it is told", || tries(&world, &id) == [true]);
+}
+
 /// Killed between the try and its record, nobody knows that it was told: it is told again, with the same key.
 #[test]
 fn a_courier_that_is_killed_before_it_could_record_a_try_is_followed_by_one_with_the_same_key() {
