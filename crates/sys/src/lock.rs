@@ -32,7 +32,7 @@ pub enum Holder {
 
 const BASE: i64 = 1 << 62;
 /// Behind the last of them.
-const END: i64 = Holder::Declarer.offset() + 1;
+const END: i64 = Holder::Delivery(Receiver::Webhook).offset() + 1;
 
 impl Holder {
     const fn offset(self) -> i64 {

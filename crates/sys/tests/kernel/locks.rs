@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use abide_core::evidence::notification::Receiver;
 use abide_core::identity::Lock;
 use abide_sys::disk::file_id;
 use abide_sys::lock::{self, Holder};
@@ -51,14 +52,15 @@ fn locks_that_one_file_holds_side_by_side_are_seen_and_given_back_one_by_one() {
     let scratch = ScratchDir::new();
     let path = scratch.file("evidence", "facts");
     let file = File::options().read(true).write(true).open(&path).expect("it can be written");
-    let neighbours = [Holder::Watcher, Holder::Courier, Holder::Delivery];
+    let [courier, delivery] = [Holder::Courier(Receiver::Webhook), Holder::Delivery(Receiver::Webhook)];
+    let neighbours = [Holder::Declarer, courier, delivery];
     for holder in neighbours {
         assert!(lock::take(&file, holder).expect("it can be locked"));
     }
     let asked = || neighbours.map(|holder| ask(&path, holder));
     assert_eq!(asked(), [Lock::Held; 3]);
-    assert_eq!([Holder::Scribe, Holder::Resumer].map(|holder| ask(&path, holder)), [Lock::Silent; 2]);
-    lock::give_back(&file, Holder::Courier);
+    assert_eq!([Holder::Delivery(Receiver::Command), Holder::Resumer].map(|holder| ask(&path, holder)), [Lock::Silent; 2]);
+    lock::give_back(&file, courier);
     assert_eq!(asked(), [Lock::Held, Lock::Silent, Lock::Held]);
 }
 
