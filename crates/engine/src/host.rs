@@ -219,8 +219,14 @@ impl Host {
                 self.raise_guard();
             }
             self.line.send_on();
-            sock::hush(&self.bell);
-            self.follow_on();
+            // Where only clients have said something, what one of them wants is not kept waiting: who wants to see what is on
+            // record by now has us catch up.
+            let others = ours.iter().any(|ready| ready.read || ready.write) || self.follow.lags();
+            let overdue = self.follow.wake_at().is_some_and(|at| at <= clock::now().boot);
+            if others || overdue || !theirs.iter().any(|ready| ready.read || ready.write) {
+                sock::hush(&self.bell);
+                self.follow_on();
+            }
             // A fact may have been written of which the recording knows nothing.
             if ours[2].read && self.flushing.at.is_none() {
                 self.flushing.at = Some(clock::now().boot.saturating_add(FLUSH_MS));
@@ -266,7 +272,7 @@ impl Host {
     fn heed_guard(&mut self) {
         while let Some(word) = self.line.hear() {
             match word {
-                ToHost::Applied { client, seq } => self.clients.applied(client, seq),
+                ToHost::Applied { client, seq } => self.clients.applied(client, seq, clock::now().boot),
                 ToHost::Answered { position } => self.follow.answered(position),
                 ToHost::Withdrawn { client, written } => self.clients.withdrawn(client, written),
                 ToHost::Unmarked => self.clients.unmarked(),
