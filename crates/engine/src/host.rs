@@ -235,7 +235,7 @@ impl Host {
                 self.grant(wish);
             }
             if ours[3].read {
-                self.beside.1.hint(&mut self.evidence);
+                self.beside.1.visited(clock::now().boot);
                 let full = self.clients.let_in(&self.listener).is_err();
                 self.deaf_until = full.then(|| clock::now().boot.saturating_add(DEAF_MS));
             }
@@ -244,7 +244,7 @@ impl Host {
             }
             self.beside.2.tell_if_due(&self.dir, &mut self.evidence);
             self.flush_if_due();
-            self.beside.1.ensure(clock::now().boot, &self.dir, &self.evidence);
+            self.beside.1.ensure(clock::now().boot, &self.dir, &mut self.evidence);
             self.beside.0.publish(clock::now().boot, self.follow.screen(), &self.dir);
         }
     }
