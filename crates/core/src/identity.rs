@@ -174,6 +174,8 @@ pub enum Doubt {
     NoBootId,
     /// `/proc` does not show the process, and nothing else identifies it.
     Hidden,
+    /// `/proc` was not asked, for something else identifies it.
+    NotAsked,
     /// Same pid and same tick of birth, which two processes can share.
     SameTick,
     /// Neither inode nor ticks are on record.
@@ -376,6 +378,7 @@ impl Doubt {
             Self::Hidden | Self::Refused(_) => Some("as root, where /proc shows every process"),
             Self::NoIdentity
             | Self::NotHeld
+            | Self::NotAsked
             | Self::OtherMachine
             | Self::NoMachineId
             | Self::SameTick
@@ -409,6 +412,7 @@ impl Doubt {
             Self::NoMachineId => "another boot, and no machine id to compare".to_owned(),
             Self::NoBootId => "the boot id cannot be read".to_owned(),
             Self::Hidden => "/proc hides it".to_owned(),
+            Self::NotAsked => "/proc was not asked".to_owned(),
             Self::SameTick => "another process can have the same pid and birth tick".to_owned(),
             Self::NoMark => "neither inode nor birth tick is on record".to_owned(),
             Self::Unsupported => "processes cannot be probed on this system".to_owned(),

@@ -151,10 +151,10 @@ impl Client {
 
     /// What the host said. An error means that the host is gone.
     pub(crate) fn hear(&mut self) -> io::Result<Vec<ToClient>> {
-        let mut bytes = vec![0; 64 * 1024];
+        let mut bytes = Vec::with_capacity(64 * 1024);
         match sock::take(&self.socket, &mut bytes)? {
             Some(0) => return Err(io::ErrorKind::ConnectionReset.into()),
-            Some(length) => self.inbox.feed(&bytes[..length]),
+            Some(_) => self.inbox.feed(&bytes),
             None => {}
         }
         let mut heard = Vec::new();

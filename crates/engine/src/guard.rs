@@ -36,7 +36,7 @@ use crate::notify;
 use crate::place::{self, tree};
 use crate::store::{SessionDir, Writer};
 use crate::truth::Truth;
-use handover::Named;
+use handover::held;
 use link::{Ask, Link};
 use program::Program;
 use recorder::{Recorder, Took};
@@ -96,6 +96,7 @@ struct Keeper {
 
 /// Who has something to say.
 struct Heard {
+    signals: bool,
     output: bool,
     program: bool,
     cgroup: bool,
@@ -112,9 +113,7 @@ impl Keeper {
             if heard.output {
                 self.read(READS_A_TURN);
             }
-            if heard.host {
-                self.heed_host();
-            }
+            let took = heard.host && self.heed_host();
             if heard.program {
                 self.see_the_end();
             }
@@ -124,10 +123,16 @@ impl Keeper {
             if heard.leaving {
                 self.see_them_leave();
             }
+            let waits = self.link.has_pending();
             if let Some((_, terminal)) = self.outputs.first().filter(|_| self.slave.is_some()) {
                 self.link.write(terminal, self.recorder.spill());
             }
-            while let Some(caught) = self.signals.next() {
+            // What was typed is typed first, for its program waits. A host that is told of that looks at what is on record too.
+            let told = waits && !self.link.has_pending();
+            if took && !told {
+                self.link.nudge();
+            }
+            while let Some(caught) = heard.signals.then(|| self.signals.next()).flatten() {
                 self.caught(caught);
             }
             if self.ordered {
@@ -164,6 +169,7 @@ impl Keeper {
         let (leaving, host) = rest.split_at(self.program.leaving.len());
         let any = |ready: &[Ready]| ready.iter().any(|ready| ready.read);
         Heard {
+            signals: ready[0].read,
             output: any(outputs),
             program: any(program),
             cgroup: any(cgroup),
@@ -213,7 +219,9 @@ impl Keeper {
         self.note(Body::Noted(format!("the guard could not become {path}: {error}").into()));
     }
 
-    fn heed_host(&mut self) {
+    /// Does what the host asks. True if it asked for something.
+    fn heed_host(&mut self) -> bool {
+        let mut took = false;
         // What a host said before it died still counts.
         while let Some(ask) = self.link.next(self.recorder.spill()) {
             match ask {
@@ -238,8 +246,9 @@ impl Keeper {
                     }
                 }
             }
-            self.link.nudge();
+            took = true;
         }
+        took
     }
 
     /// Types what must not be seen: only under its tag.
@@ -426,25 +435,4 @@ impl Keeper {
         let _ = self.evidence.add(clock::now(), body);
         self.link.nudge();
     }
-}
-
-/// What a host and the next guard must hold too: what waiters wait on, the program and what it writes to; and the recording
-/// itself, whatever became of its name.
-fn held<'a>(
-    waiters: Option<&'a File>,
-    program: &'a Program,
-    recorder: &'a Recorder,
-    outputs: &'a [(Kind, File)],
-) -> Vec<Named<'a>> {
-    let mut held = vec![
-        (handover::PROGRAM, program.pidfd.as_fd()),
-        (handover::SPILL, recorder.spill().as_fd()),
-        (handover::RECORDING, recorder.file()),
-    ];
-    held.extend(waiters.map(|waiters| (handover::WAITERS, waiters.as_fd())));
-    held.extend(outputs.iter().map(|(kind, file)| {
-        let name = if *kind == Kind::Errors { handover::ERRORS } else { handover::OUTPUT };
-        (name, file.as_fd())
-    }));
-    held
 }

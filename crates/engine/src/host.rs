@@ -221,8 +221,14 @@ impl Host {
                 self.raise_guard();
             }
             self.line.send_on();
-            sock::hush(&self.bell);
-            self.follow_on();
+            // Where only clients have said something, what one of them wants is not kept waiting: who wants to see what is on
+            // record by now has us catch up.
+            let others = ours.iter().any(|ready| ready.read || ready.write) || self.follow.lags();
+            let overdue = self.follow.wake_at().is_some_and(|at| at <= clock::now().boot);
+            if others || overdue || !theirs.iter().any(|ready| ready.read || ready.write) {
+                sock::hush(&self.bell);
+                self.follow_on();
+            }
             // A fact may have been written of which the recording knows nothing.
             if ours[2].read && self.flushing.at.is_none() {
                 self.flushing.at = Some(clock::now().boot.saturating_add(FLUSH_MS));
@@ -231,7 +237,7 @@ impl Host {
                 self.grant(wish);
             }
             if ours[3].read {
-                self.beside.1.hint(&mut self.evidence);
+                self.beside.1.visited(clock::now().boot);
                 let full = self.clients.let_in(&self.listener).is_err();
                 self.deaf_until = full.then(|| clock::now().boot.saturating_add(DEAF_MS));
             }
@@ -240,7 +246,7 @@ impl Host {
             }
             self.beside.2.tell_if_due(&self.dir, &mut self.evidence);
             self.flush_if_due();
-            self.beside.1.ensure(clock::now().boot, &self.dir, &self.evidence);
+            self.beside.1.ensure(clock::now().boot, &self.dir, &mut self.evidence);
             self.beside.0.publish(clock::now().boot, self.follow.screen(), &self.dir);
         }
     }
@@ -268,7 +274,7 @@ impl Host {
     fn heed_guard(&mut self) {
         while let Some(word) = self.line.hear() {
             match word {
-                ToHost::Applied { client, seq } => self.clients.applied(client, seq),
+                ToHost::Applied { client, seq } => self.clients.applied(client, seq, clock::now().boot),
                 ToHost::Answered { position } => self.follow.answered(position),
                 ToHost::Withdrawn { client, written } => self.clients.withdrawn(client, written),
                 ToHost::Unmarked => self.clients.unmarked(),

@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use abide_core::evidence::{Declared, Survivor};
 use abide_core::failure::Failure;
 use abide_core::id::SessionId;
+use abide_core::identity::Qualifier;
 use abide_core::instant::{At, Instant, Span, Time};
 use abide_core::verdict::Now;
 
@@ -135,8 +136,8 @@ impl Sessions {
         self.of_each(&self.truth, |session| session)
     }
 
-    /// What is wanted of every session, the latest launched first. Of many, no more than that is ever held, and of one
-    /// whose end is on record the kernel is not asked which of its processes are still there.
+    /// What is wanted of every session, the latest launched first. Of many, no more than that is ever held; the kernel is
+    /// not asked how their living processes stand, nor which are still there of one whose end is on record.
     ///
     /// # Errors
     /// If the home cannot be listed.
@@ -417,11 +418,12 @@ impl Sessions {
         }
     }
 
-    /// Whether somebody traces its program, stopped or not. Asked apart, because it takes another look at the program.
+    /// How its program stands, if it is alive and that is special: stopped, or traced, stopped or not. Asked apart, because
+    /// it takes another look at the program.
     #[must_use]
-    pub fn is_traced(&self, session: &Session) -> bool {
+    pub fn qualifier(&self, session: &Session) -> Option<Qualifier> {
         let program = abide_core::verdict::program_of(&session.evidence);
-        session.seen.program.is_alive() && program.is_some_and(|program| self.truth.is_traced(program))
+        self.truth.qualifier(program.filter(|_| session.seen.program.is_alive())?)
     }
 
     /// What a host of the session said last of it, and whether that one still lives.

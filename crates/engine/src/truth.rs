@@ -12,7 +12,7 @@ use abide_core::evidence::fold::{Evidence, Told};
 use abide_core::evidence::frame::{Damage, Flaw};
 use abide_core::evidence::{Role, Witness};
 use abide_core::id::SessionId;
-use abide_core::identity::{Death, Doubt, FileId, Here, Identity, Liveness, Lock};
+use abide_core::identity::{Death, Doubt, FileId, Here, Identity, Liveness, Lock, Qualifier};
 use abide_core::verdict::{
     Now, Seen, Verdict, deny, derive, hindsight, owner_of_open_turn, program_of, witnessed, wrapper_of,
 };
@@ -22,7 +22,7 @@ use abide_sys::lock::Holder;
 use abide_sys::probe::{About, InFront, Probe};
 pub(crate) use abide_sys::probe::{Relative, Spent};
 
-use self::file::{ask, is_half_removed, note_copy};
+use self::file::{Record, ask, is_half_removed, note_copy};
 use crate::declared;
 use crate::store::{Home, Reading, SessionDir, unopened};
 
@@ -33,7 +33,7 @@ const ROUNDS: u32 = 64;
 #[derive(Debug)]
 pub struct Truth {
     probe: Probe,
-    /// Of sessions whose end is on record nobody wants to know which processes are there.
+    /// Nobody wants to know how living processes stand, and of sessions whose end is on record which are there.
     brief: bool,
 }
 
@@ -157,7 +157,7 @@ impl Truth {
 
     /// What evidence that is held says of a session that may not be found any more.
     pub(crate) fn of_held(&self, id: &SessionId, mut evidence: Evidence, file: Option<&File>) -> Session {
-        let (seen, asked) = (self.look(&mut evidence, file), self.now());
+        let (seen, asked) = (self.look(&mut evidence, file.and_then(Record::of)), self.now());
         deny(&mut evidence, seen.program);
         let verdict = derive(&evidence, &seen, asked);
         Session {
@@ -264,15 +264,16 @@ impl Truth {
                 false => Seen { program: self.program(&evidence), ..Seen::NOBODY },
             };
             if deny(&mut evidence, seen.program) {
-                seen = self.look(&mut evidence, reading.file());
+                seen = self.look(&mut evidence, reading.file().and_then(Record::of));
             }
             return (evidence, seen);
         }
         let mut round = 0;
         loop {
             let mut evidence = reading.evidence();
-            note_copy(&mut evidence, reading.file(), self.here().boot);
-            let mut seen = self.look(&mut evidence, reading.file());
+            let record = reading.file().and_then(Record::of);
+            note_copy(&mut evidence, record, self.here().boot);
+            let mut seen = self.look(&mut evidence, record);
             deny(&mut evidence, seen.program);
             if evidence.is_damaged() && evidence.helpers.guarded.is_none() {
                 // Who the guard is cannot be read, but whether there is one can be told.
@@ -299,7 +300,7 @@ impl Truth {
             if !reading.more() && !being_written {
                 // Nothing was added after the deaths were seen, except perhaps to the slot.
                 let mut evidence = reading.evidence();
-                note_copy(&mut evidence, reading.file(), self.here().boot);
+                note_copy(&mut evidence, reading.file().and_then(Record::of), self.here().boot);
                 self.fall_back(&mut evidence);
                 if evidence.is_closed() {
                     // By the slot, after it was seen.
@@ -326,7 +327,7 @@ impl Truth {
         }
     }
 
-    fn look(&self, evidence: &mut Evidence, file: Option<&File>) -> Seen {
+    fn look(&self, evidence: &mut Evidence, record: Option<Record<'_>>) -> Seen {
         self.fall_back(evidence);
         let guard = evidence.helpers.guarded.as_ref().map(|told| &told.body.guard);
         let host = evidence.helpers.hosted.as_ref().map(|told| &told.body.host);
@@ -335,8 +336,9 @@ impl Truth {
         let program = self.program(evidence);
         let guarded = evidence.helpers.guarded.as_ref().map(|told| told.body.lock);
         let watched = evidence.helpers.watched.as_ref();
-        let (guard_lock, host_lock) = (ask(guarded, file, Holder::Guard), ask(guarded, file, Holder::Host));
-        let watcher_lock = ask(watched.map(|told| told.body.lock), file, Holder::Watcher);
+        let (guard_lock, host_lock) =
+            (ask(guarded, record, Holder::Guard), ask(guarded, record, Holder::Host));
+        let watcher_lock = ask(watched.map(|told| told.body.lock), record, Holder::Watcher);
         let held = [guard_lock, host_lock, watcher_lock].contains(&Lock::Held);
         Seen {
             // Whoever holds a lock has not been through a reboot, so the boot id that we see here is another's.
@@ -351,8 +353,9 @@ impl Truth {
         }
     }
 
-    pub(crate) fn is_traced(&self, who: &Identity) -> bool {
-        self.probe.is_traced(who)
+    /// How this very process stands, if it is alive and that is special.
+    pub(crate) fn qualifier(&self, who: &Identity) -> Option<Qualifier> {
+        self.probe.qualifier(who)
     }
 
     /// What became of the program, by the kernel, or by who saw it where it cannot be seen from here.
@@ -362,6 +365,7 @@ impl Truth {
 
     fn liveness(&self, who: Option<&Identity>, lock: Lock) -> Liveness {
         match (who, lock) {
+            (Some(who), lock) if self.brief => self.probe.lives(who, lock),
             (Some(who), lock) => self.probe.liveness(who, lock),
             (None, Lock::Held) => Liveness::Alive(None),
             (None, Lock::Silent) => Liveness::Unknown(Doubt::NoIdentity),

@@ -6,6 +6,8 @@ mod elsewhere;
 #[cfg(target_os = "linux")]
 mod exit;
 #[cfg(target_os = "linux")]
+mod front;
+#[cfg(target_os = "linux")]
 mod here;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -22,7 +24,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use abide_core::evidence::{How, Observer};
-use abide_core::identity::{Doubt, FileId, Here, Identity, Liveness, Lock, judge};
+use abide_core::identity::{Doubt, FileId, Here, Identity, Liveness, Lock, Qualifier, judge};
 
 /// Which of the kernel's means are used. All by default; tests switch some off to see the fallbacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,12 +145,25 @@ impl Probe {
         judge(want, &self.here, &system::look(self.means, want.pid), lock)
     }
 
-    /// Whether somebody traces this very process.
+    /// Is this very process alive, however it stands? A lock that is held says so; else its pidfd does where it is known
+    /// by that.
     #[must_use]
-    pub fn is_traced(&self, want: &Identity) -> bool {
-        let traced = system::is_traced(want.pid);
+    pub fn lives(&self, want: &Identity, lock: Lock) -> Liveness {
+        match lock {
+            Lock::Held => Liveness::Alive(None),
+            Lock::Silent if want.pidfs.is_some() => {
+                judge(want, &self.here, &system::look_briefly(self.means, want.pid), lock)
+            }
+            Lock::Silent => self.liveness(want, lock),
+        }
+    }
+
+    /// How this very process stands, if it is alive and that is special: stopped, or traced, stopped or not.
+    #[must_use]
+    pub fn qualifier(&self, want: &Identity) -> Option<Qualifier> {
+        let qualifier = system::qualifier(want.pid)?;
         // Asked after it was read: then it was read of this process.
-        traced && matches!(self.liveness(want, Lock::Silent), Liveness::Alive(_))
+        self.lives(want, Lock::Silent).is_alive().then_some(qualifier)
     }
 
     /// Takes hold of this very process, to signal it or to wait for its end.
@@ -306,11 +321,13 @@ mod tests {
         let here = elsewhere::here();
         assert_eq!(here.boot, None);
         let means = Means { pidfd: true, pidfs: true };
-        assert_eq!(elsewhere::look(means, 1), Sighting::Failed(Doubt::Unsupported));
+        for look in [elsewhere::look, elsewhere::look_briefly] {
+            assert_eq!(look(means, 1), Sighting::Failed(Doubt::Unsupported));
+        }
         assert_eq!(elsewhere::identify(&here, means, 1), Err(Doubt::Unsupported));
         assert_eq!((elsewhere::parent(1), elsewhere::terminal(1)), (None, None));
         assert!(elsewhere::hold(1).is_none() && elsewhere::process(1).is_none());
-        assert!(elsewhere::foreground(1).is_empty() && !elsewhere::is_traced(1));
+        assert!(elsewhere::foreground(1).is_empty() && elsewhere::qualifier(1).is_none());
         assert!(elsewhere::everyone(&|_| true).is_none() && elsewhere::image(1).is_none());
         assert_eq!((elsewhere::about(1, &[]), elsewhere::spent(1)), (super::About::default(), None));
         assert!(elsewhere::carriers("A=b").is_empty() && !elsewhere::carries(1, "A=b"));

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat, openat};
 use rustix::io::Errno;
@@ -106,15 +107,18 @@ pub fn put(socket: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
     }
 }
 
-/// Receives what is there. None if nothing is; zero if the other side is gone.
+/// Receives what is there, as much as there is room for, in the place of what it holds. None if nothing is there; zero if
+/// the other side is gone. The room is not cleared: a message is mostly a few bytes, and that would take longer than to
+/// receive them.
 ///
 /// # Errors
 /// If the other side is gone in a hurry.
-pub fn take(socket: impl AsFd, into: &mut [u8]) -> io::Result<Option<usize>> {
-    let mut got = recv(socket.as_fd(), &mut *into, RecvFlags::DONTWAIT);
+pub fn take(socket: impl AsFd, into: &mut Vec<u8>) -> io::Result<Option<usize>> {
+    into.clear();
+    let mut got = recv(socket.as_fd(), spare_capacity(into), RecvFlags::DONTWAIT);
     if got == Err(Errno::CONNRESET) {
         // It died with something unread of ours, which the kernel tells first; what it said before comes after that.
-        got = recv(socket.as_fd(), into, RecvFlags::DONTWAIT);
+        got = recv(socket.as_fd(), spare_capacity(into), RecvFlags::DONTWAIT);
     }
     match got {
         Ok((got, _)) => Ok(Some(got)),

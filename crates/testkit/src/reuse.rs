@@ -115,7 +115,11 @@ impl Drop for Idle {
 
 fn answer(probe: &Probe, identity: &Result<Identity, Doubt>) -> Liveness {
     match identity {
-        Ok(identity) => probe.liveness(identity, Lock::Silent),
+        // A stranger must not pass for it in either way to ask.
+        Ok(identity) => match probe.liveness(identity, Lock::Silent) {
+            alive @ Liveness::Alive(_) => alive,
+            Liveness::Dead(_) | Liveness::Unknown(_) => probe.lives(identity, Lock::Silent),
+        },
         Err(doubt) => Liveness::Unknown(*doubt),
     }
 }

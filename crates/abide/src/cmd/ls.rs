@@ -102,7 +102,7 @@ impl Args {
                 over.fetch_add(1, Ordering::Relaxed);
             }
             let claim = looks.then(|| Claim::of(&session));
-            let row = || Row::new(&session, sessions.is_traced(&session));
+            let row = || Row::new(&session, sessions.qualifier(&session));
             (self.wants(&session).then(row), claim)
         })?;
         let (rows, claims): (Vec<_>, Vec<_>) = listed.into_iter().unzip();

@@ -97,7 +97,7 @@ impl Verb for Args {
 impl Args {
     fn sample(&self, sessions: &Sessions) -> Result<Sample, Failure> {
         let found = match self.sessions.as_slice() {
-            [] => sessions.each(|session| session)?,
+            [] => sessions.list()?,
             named => named.iter().map(|wanted| sessions.find(wanted)).collect::<Result<_, _>>()?,
         };
         let runs = found.into_iter().filter(|session| session.verdict.status.is_stoppable());

@@ -17,10 +17,10 @@ const FILES_SHOWN: usize = 10;
 
 /// Puts one session on the page.
 pub(crate) fn put(page: &mut Page, session: &Session, view: &SessionView<'_>) {
-    let traced = view.processes.program.qualifier == Some(Qualifier::Traced.name());
+    let traced = view.processes.program.qualifier.filter(|name| *name == Qualifier::Traced.name());
     page.put(Tone::Strong, view.standing.id)
         .plain(" is ")
-        .put(list::tone(session), &list::standing(session, traced))
+        .put(list::tone(session), &list::standing(session, traced.map(|_| Qualifier::Traced)))
         .end();
     let mut lines = Lines(Vec::new());
     origin(&mut lines, session, view);

@@ -58,12 +58,12 @@ pub(crate) struct Row {
 
 impl Row {
     /// `traced` as `standing` wants it.
-    pub(crate) fn new(session: &Session, traced: bool) -> Self {
+    pub(crate) fn new(session: &Session, qualifier: Option<Qualifier>) -> Self {
         Self {
             rank: rank(session),
             id: session.id.to_string(),
             name: Cell::plain(session.name().unwrap_or("-")),
-            standing: Cell::new(tone(session), &standing(session, traced)),
+            standing: Cell::new(tone(session), &standing(session, qualifier)),
             turn: turn(session),
             started: Cell::plain(&began(session).unwrap_or("-".to_owned())),
             ended: ended(session).map(|ago| Cell::plain(&ago)),
@@ -118,8 +118,8 @@ fn turn(session: &Session) -> Option<Cell> {
 }
 
 /// Where it stands, with what matters most beside the status: `exited 3`, `lost, reboot`, `running, stopped`.
-/// That somebody traces its program takes another look at it, so whoever asks says so.
-pub(crate) fn standing(session: &Session, traced: bool) -> String {
+/// How its program stands takes another look at it, so whoever asks says so.
+pub(crate) fn standing(session: &Session, qualifier: Option<Qualifier>) -> String {
     let verdict = &session.verdict;
     let mut text = verdict.status.name().to_owned();
     if let Some(outcome) = verdict.outcome.as_ref().map(OutcomeView::new) {
@@ -155,8 +155,8 @@ pub(crate) fn standing(session: &Session, traced: bool) -> String {
         let place = if damage.length > 0 { format!(" at byte {}", damage.offset) } else { String::new() };
         text.push_str(&format!(", damaged{place}"));
     }
-    let qualifier = ProcessView::new(None, session.seen.program).qualifier;
-    let qualifier = qualifier.or(traced.then_some(Qualifier::Traced.name()));
+    let seen = ProcessView::new(None, session.seen.program).qualifier;
+    let qualifier = seen.or(qualifier.map(Qualifier::name));
     if let Some(qualifier) = qualifier.filter(|_| !session.has_ended()) {
         text.push_str(&format!(", {qualifier}"));
     }

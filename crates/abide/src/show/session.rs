@@ -220,7 +220,7 @@ impl<'a> SessionView<'a> {
             command: CommandView::new(session),
             times: TimesView::new(session),
             end: EndView::new(session),
-            processes: ProcessesView::new(session, sessions.is_traced(session)),
+            processes: ProcessesView::new(session, sessions.qualifier(session)),
             host: HostView {
                 generation: hosted.map(|told| told.body.generation),
                 version: hosted.map(|told| told.body.version.as_str()),
@@ -332,16 +332,13 @@ impl OutcomeView {
 }
 
 impl ProcessesView {
-    fn new(session: &Session, traced: bool) -> Self {
+    fn new(session: &Session, qualifier: Option<Qualifier>) -> Self {
         let (helpers, seen) = (&session.evidence.helpers, &session.seen);
         let guard = helpers.guarded.as_ref().map(|told| told.body.guard.pid);
         let host = helpers.hosted.as_ref().map(|told| told.body.host.pid);
         let program = abide_core::verdict::program_of(&session.evidence).map(|program| program.pid);
-        let running = if traced && seen.program == Liveness::Alive(None) {
-            Liveness::Alive(Some(Qualifier::Traced))
-        } else {
-            seen.program
-        };
+        let plain = seen.program == Liveness::Alive(None);
+        let running = if plain { Liveness::Alive(qualifier) } else { seen.program };
         let served = ProcessView::new(host, seen.host);
         let waits = session.awaits_host().then(|| Qualifier::Restarting.name());
         Self {

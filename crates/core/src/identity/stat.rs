@@ -51,6 +51,22 @@ impl Stat {
     }
 }
 
+impl Qualifier {
+    /// How a living process stands, as `/proc/PID/status` has it; none if nothing is special about it.
+    #[must_use]
+    pub fn of_status(status: &[u8]) -> Option<Self> {
+        let field = |name: &[u8]| {
+            let mut lines = status.split(|&b| b == b'\n');
+            lines.find_map(|line| Some(line.strip_prefix(name)?.trim_ascii()))
+        };
+        match field(b"State:")?.first()? {
+            b'T' => Some(Self::Stopped),
+            b't' => Some(Self::Traced),
+            _ => field(b"TracerPid:").filter(|tracer| *tracer != b"0").map(|_| Self::Traced),
+        }
+    }
+}
+
 /// Which process group a process belongs to, and which one its terminal does, as `/proc/PID/stat` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Belonging {

@@ -1,6 +1,7 @@
-//! `/proc/PID/stat` with hostile names: the line is read from its last parenthesis.
+//! `/proc/PID/stat` with hostile names: the line is read from its last parenthesis. And how a process stands by
+//! `/proc/PID/status`.
 
-use abide_core::identity::{Spent, Stat};
+use abide_core::identity::{Qualifier, Spent, Stat};
 
 const TAIL: &str = "1 300 300 34816 300 4194304 1200 0 3 0 57 12 0 0 20 0 4 0 987654 2252800 250 \
                     18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
@@ -97,4 +98,24 @@ fn what_a_process_spent_is_read_behind_any_name_and_only_whole() {
 
 fn line(name: &[u8]) -> Vec<u8> {
     [b"300 (", name, b") S ", TAIL.as_bytes()].concat()
+}
+
+#[test]
+fn a_status_tells_who_is_stopped_or_traced_and_nothing_of_one_that_merely_runs() {
+    let status = |state: &str, tracer: &str| {
+        format!(
+            "Name:\tState:\\nT\nUmask:\t0022\nState:\t{state}\nPid:\t300\nTracerPid:\t{tracer}\nUid:\t0\n"
+        )
+    };
+    let stands = |state, tracer| Qualifier::of_status(status(state, tracer).as_bytes());
+    for state in ["R (running)", "S (sleeping)", "D (disk sleep)", "Z (zombie)", "X (dead)", "I (idle)"] {
+        assert_eq!(stands(state, "0"), None, "{state}");
+        assert_eq!(stands(state, "7"), Some(Qualifier::Traced), "{state}");
+    }
+    assert_eq!(stands("T (stopped)", "0"), Some(Qualifier::Stopped));
+    // Its tracer has to let it go on before anyone else can.
+    assert_eq!(stands("t (tracing stop)", "7"), Some(Qualifier::Traced));
+    for nothing in ["", "State:", "State:\t", "TracerPid:\t7", "Name:\tT\n"] {
+        assert_eq!(Qualifier::of_status(nothing.as_bytes()), None, "{nothing:?}");
+    }
 }

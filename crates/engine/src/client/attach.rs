@@ -266,7 +266,7 @@ impl Attached {
             let wake_at = [self.watch.wake_at(), shown_at].into_iter().flatten().min();
             let timeout = wake_at.map(|at| at.saturating_sub(now));
             let ready = poll::wait(&interests, timeout);
-            if let Some(number) = self.heed_signals() {
+            if let Some(number) = ready[0].read.then(|| self.heed_signals()).flatten() {
                 return Ok(Left::Signalled(number));
             }
             // A host that is gone is noticed where it is read from; what was typed is kept for the next one.

@@ -1,15 +1,19 @@
 //! What one guard leaves to the next: all that cannot be read off the session's files.
 
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::frame::body_to_line;
 use abide_core::identity::Identity;
+use abide_core::recording::Kind;
 use abide_sys::sock;
 use abide_sys::spawn::{self, Image};
 use serde::{Deserialize, Serialize};
 
+use super::program::Program;
+use super::recorder::Recorder;
 use super::{AGAIN, ARGUMENT};
 
 /// What the next guard must know.
@@ -72,6 +76,27 @@ pub(crate) const OUTPUT: &str = "output";
 pub(crate) const ERRORS: &str = "errors";
 pub(crate) const PROGRAM: &str = "program";
 pub(crate) const SPILL: &str = "spill";
+
+/// What a host and the next guard must hold too: what waiters wait on, the program and what it writes to; and the recording
+/// itself, whatever became of its name.
+pub(super) fn held<'a>(
+    waiters: Option<&'a File>,
+    program: &'a Program,
+    recorder: &'a Recorder,
+    outputs: &'a [(Kind, File)],
+) -> Vec<Named<'a>> {
+    let mut held = vec![
+        (PROGRAM, program.pidfd.as_fd()),
+        (SPILL, recorder.spill().as_fd()),
+        (RECORDING, recorder.file()),
+    ];
+    held.extend(waiters.map(|waiters| (WAITERS, waiters.as_fd())));
+    held.extend(outputs.iter().map(|(kind, file)| {
+        let name = if *kind == Kind::Errors { ERRORS } else { OUTPUT };
+        (name, file.as_fd())
+    }));
+    held
+}
 
 /// The descriptors that a guard or a host was handed.
 pub(crate) struct Given(Vec<(String, OwnedFd)>);

@@ -279,17 +279,17 @@ impl Link {
 
     /// What the host asks for next, if anything.
     pub(super) fn next(&mut self, spill: &Spill) -> Option<Ask> {
-        let mut packet = vec![0; LONGEST + 64];
+        let mut packet = Vec::with_capacity(LONGEST + 64);
         let line = &self.host.as_ref()?.line;
-        let length = match sock::take(line, &mut packet) {
-            Ok(Some(length)) if length > 0 => length,
+        match sock::take(line, &mut packet) {
+            Ok(Some(length)) if length > 0 => {}
             Ok(None) => return None,
             Ok(Some(_)) | Err(_) => {
                 self.lose_host();
                 return None;
             }
-        };
-        match ToGuard::from_packet(&packet[..length])? {
+        }
+        match ToGuard::from_packet(&packet)? {
             ToGuard::Input { client, seq, bytes } => self.take_input(client, seq, bytes, spill),
             ToGuard::Answer { position, bytes } if position > self.answered => {
                 self.answered = position;

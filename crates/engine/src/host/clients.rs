@@ -90,11 +90,13 @@ impl Clients {
         })
     }
 
-    /// When to pass on what waits for one who holds the keyboard and is silent.
+    /// When to pass on what waits for one who holds the keyboard and is silent, and when to tell what is confirmed.
     pub(super) fn wake_at(&self) -> Option<u64> {
         let waits = self.all.iter().any(|client| !client.typing.is_empty());
         let held = self.holder.filter(|holder| waits || holder.absent).map(|holder| holder.until);
-        held.max(self.awaited.filter(|_| waits).map(|(_, until)| until))
+        let held = held.max(self.awaited.filter(|_| waits).map(|(_, until)| until));
+        let confirmed = self.all.iter().filter_map(|client| client.confirmed).map(|(_, due)| due);
+        held.into_iter().chain(confirmed).min()
     }
 
     /// Lets in who waits.
@@ -123,6 +125,7 @@ impl Clients {
         let mut wishes = Vec::new();
         let before = self.driver;
         for (client, ready) in self.all.iter_mut().zip(ready) {
+            client.confirm_if_due(now);
             if ready.write {
                 client.push();
             }
@@ -280,9 +283,9 @@ impl Clients {
         }
     }
 
-    pub(super) fn applied(&mut self, id: u64, seq: u64) {
+    pub(super) fn applied(&mut self, id: u64, seq: u64, now: u64) {
         for client in self.all.iter_mut().filter(|client| client.id == id) {
-            client.send(&ToClient::Applied { seq });
+            client.confirm(seq, now);
         }
     }
 

@@ -20,6 +20,8 @@ use super::wish::Wish;
 pub(super) const WAITING: usize = 1 << 20;
 /// A message from a client may be this long.
 const FROM_CLIENT: usize = LONGEST + 64;
+/// An attached client is told so late at most that something is confirmed.
+const CONFIRM_MS: u64 = 20;
 /// So many marks of one client may wait to be on record.
 const MARKS: usize = 1_000;
 
@@ -48,6 +50,8 @@ pub(super) struct Client {
     /// What it typed and is not in the terminal yet is not to be, once it is gone.
     pub(super) takes_along: bool,
     pub(super) gone: bool,
+    /// The last number that is confirmed and was not said to be, and when it is to be at the latest.
+    pub(super) confirmed: Option<(u64, u64)>,
 }
 
 pub(super) struct Attached {
@@ -72,13 +76,32 @@ impl Client {
             marks: Vec::new(),
             takes_along: true,
             gone: false,
+            confirmed: None,
         }
     }
 
     pub(super) fn send(&mut self, message: &ToClient) {
         let picture = matches!(message, ToClient::Stage { .. } | ToClient::Output(_) | ToClient::Paint(_));
-        self.outbox.add(message.to_stream(), picture);
+        let mut bytes = message.to_stream();
+        if let Some((seq, _)) = self.confirmed.take() {
+            bytes.splice(..0, ToClient::Applied { seq }.to_stream());
+        }
+        self.outbox.add(bytes, picture);
         self.push();
+    }
+
+    /// All up to this number is in the terminal. One that is attached does nothing about it but forget what it would say to
+    /// the next host, so it is not woken for that: it hears of it with what its program shows.
+    pub(super) fn confirm(&mut self, seq: u64, now: u64) {
+        let due = self.confirmed.map_or(now.saturating_add(CONFIRM_MS), |(_, due)| due);
+        self.confirmed = Some((seq, due));
+        self.confirm_if_due(if self.attached.is_some() { now } else { due });
+    }
+
+    pub(super) fn confirm_if_due(&mut self, now: u64) {
+        if let Some((seq, _)) = self.confirmed.take_if(|(_, due)| *due <= now) {
+            self.send(&ToClient::Applied { seq });
+        }
     }
 
     /// Says for which size the rest is, and who drives. One that is behind is told with its next picture.
@@ -104,11 +127,11 @@ impl Client {
     }
 
     pub(super) fn pull(&mut self, turn: &mut Turn<'_>) {
-        let mut bytes = [0; 16 * 1024];
+        let mut bytes = Vec::with_capacity(16 * 1024);
         match sock::take(&self.socket, &mut bytes) {
             Ok(Some(0)) | Err(_) => self.gone = true,
             Ok(None) => {}
-            Ok(Some(length)) => self.inbox.feed(&bytes[..length]),
+            Ok(Some(_)) => self.inbox.feed(&bytes),
         }
         loop {
             match self.inbox.take::<ToHostFromClient>() {

@@ -29,6 +29,8 @@ pub(super) struct Line {
     overtaken: u32,
     /// A guard was started although no one is likely to live.
     tried_the_last: bool,
+    /// Room for what the guard says.
+    packet: Vec<u8>,
 }
 
 #[derive(Clone)]
@@ -54,6 +56,7 @@ impl Line {
             answered: 0,
             overtaken: 0,
             tried_the_last: false,
+            packet: Vec::with_capacity(LONGEST + 64),
         }
     }
 
@@ -196,18 +199,17 @@ impl Line {
 
     /// What the guard says next, if anything. One that is gone is missed from then on.
     pub(super) fn hear(&mut self) -> Option<ToHost> {
-        let mut packet = vec![0; LONGEST + 64];
         loop {
-            let length = match sock::take(self.guard.as_ref()?, &mut packet) {
+            match sock::take(self.guard.as_ref()?, &mut self.packet) {
                 Ok(None) => return None,
-                Ok(Some(length)) if length > 0 => length,
+                Ok(Some(length)) if length > 0 => {}
                 Ok(Some(_)) | Err(_) => {
                     self.guard = None;
                     self.respawn.gone(clock::now().boot);
                     return None;
                 }
-            };
-            let word = ToHost::from_packet(&packet[..length]);
+            }
+            let word = ToHost::from_packet(&self.packet);
             match word {
                 Some(ToHost::Applied { client, seq }) => self.confirmed(client, seq),
                 Some(ToHost::Answered { position }) => {

@@ -17,6 +17,8 @@ use crate::truth::Truth;
 const APART_MS: u64 = 2_000;
 /// Without a terminal nothing need ever be shown: an agent is looked for so long after the beginning, and then no more.
 const LOOKS_MS: [u64; 5] = [500, 2_000, 5_000, 15_000, 60_000];
+/// Whoever comes is answered before anybody looks; that takes no longer, in ms.
+const ANSWER_MS: u64 = 20;
 /// Where there is somebody to follow, that somebody does is looked after this often, whatever was or was not shown.
 const AGAIN_MS: u64 = 10_000;
 
@@ -32,6 +34,8 @@ pub(super) struct Scribing {
     next_at: u64,
     /// Something was shown since.
     due: bool,
+    /// Somebody came: when to look then.
+    came: Option<u64>,
     /// When an agent is looked for where there is no terminal, the last one first.
     looks: Vec<u64>,
     image: Imaging,
@@ -53,6 +57,7 @@ impl Scribing {
             has_terminal,
             next_at: 0,
             due: false,
+            came: None,
             looks: if has_terminal { Vec::new() } else { looks.rev().collect() },
         }
     }
@@ -66,11 +71,16 @@ impl Scribing {
     pub(super) fn wake_at(&self) -> Option<u64> {
         let again = self.agent.then(|| self.next_at.saturating_add(AGAIN_MS));
         let look = self.looks.last().copied().filter(|_| !self.agent).map(|at| at.max(self.next_at));
-        if self.due { Some(self.next_at) } else { look.or(again) }
+        self.came.or(if self.due { Some(self.next_at) } else { look.or(again) })
     }
 
-    /// Something was shown or somebody came: there may be an agent or a file by now, or no scribe any more, and the program
-    /// may have become another.
+    /// Somebody came, and asks for something: as if something was shown, but not before that is answered.
+    pub(super) fn visited(&mut self, now: u64) {
+        self.came.get_or_insert(now.saturating_add(ANSWER_MS));
+    }
+
+    /// Something was shown: there may be an agent or a file by now, or no scribe any more, and the program may have become
+    /// another.
     pub(super) fn hint(&mut self, evidence: &mut Writer) {
         self.due = true;
         if let Some(changed) = self.image.look(&self.truth) {
@@ -80,7 +90,12 @@ impl Scribing {
     }
 
     /// Starts a scribe where there is an agent and no scribe.
-    pub(super) fn ensure(&mut self, now: u64, dir: &SessionDir, evidence: &Writer) {
+    pub(super) fn ensure(&mut self, now: u64, dir: &SessionDir, evidence: &mut Writer) {
+        if self.came.take_if(|at| *at <= now).is_some() {
+            self.hint(evidence);
+        } else if self.came.is_some() {
+            return;
+        }
         self.due |= self.wake_at().is_some_and(|at| at <= now);
         let Some(id) = self.id.as_ref().filter(|_| self.due && now >= self.next_at) else { return };
         self.due = false;

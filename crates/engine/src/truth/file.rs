@@ -8,8 +8,22 @@ use abide_core::identity::{FileId, Lock, SystemId};
 use abide_sys::disk;
 use abide_sys::lock::{self, Holder};
 
+/// The open file, and which one it is; that is asked once.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    file: &'a File,
+    id: FileId,
+}
+
+impl<'a> Record<'a> {
+    /// None where the kernel does not say which it is.
+    pub(super) fn of(file: &'a File) -> Option<Self> {
+        Some(Self { file, id: disk::file_id(file).ok()? })
+    }
+}
+
 /// In a copy of a session that was not over nobody records the end of the original.
-pub(super) fn note_copy(evidence: &mut Evidence, file: Option<&File>, here: Option<SystemId>) {
+pub(super) fn note_copy(evidence: &mut Evidence, record: Option<Record<'_>>, here: Option<SystemId>) {
     let closing = &evidence.closing;
     if evidence.is_closed() || closing.sealed.is_some() || closing.removing.is_some() {
         return;
@@ -17,20 +31,19 @@ pub(super) fn note_copy(evidence: &mut Evidence, file: Option<&File>, here: Opti
     let helpers = &evidence.helpers;
     let guarded = helpers.guarded.as_ref().map(|told| (told.body.lock, told.body.guard.boot));
     let watched = helpers.watched.as_ref().map(|told| (told.body.lock, told.body.watcher.boot));
-    let found = file.and_then(|file| disk::file_id(file).ok());
-    if let (Some((recorded, boot)), Some(found)) = (guarded.or(watched), found) {
+    if let (Some((recorded, boot)), Some(Record { id, .. })) = (guarded.or(watched), record) {
         // Devices get other numbers at a reboot, inodes do not.
-        let elsewhere = here == Some(boot) && recorded.dev != found.dev;
-        if elsewhere || recorded.ino != found.ino {
+        let elsewhere = here == Some(boot) && recorded.dev != id.dev;
+        if elsewhere || recorded.ino != id.ino {
             evidence.damaged(Damage { offset: 0, length: 0, flaw: Flaw::Copied });
         }
     }
 }
 
 /// A lock speaks only on the very file that its holder recorded.
-pub(super) fn ask(recorded: Option<FileId>, file: Option<&File>, holder: Holder) -> Lock {
-    match file {
-        Some(file) if recorded.is_some() && disk::file_id(file).ok() == recorded => lock::ask(file, holder),
+pub(super) fn ask(recorded: Option<FileId>, record: Option<Record<'_>>, holder: Holder) -> Lock {
+    match record {
+        Some(Record { file, id }) if recorded == Some(id) => lock::ask(file, holder),
         Some(_) | None => Lock::Silent,
     }
 }

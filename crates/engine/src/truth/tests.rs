@@ -32,7 +32,7 @@ fn a_record_on_another_device_of_the_same_boot_is_a_copy() {
     let is_copy = |dev: u64, here| {
         let mut evidence = reading.evidence();
         evidence.helpers.guarded.as_mut().expect("it has a guard").body.lock.dev += dev;
-        note_copy(&mut evidence, reading.file(), here);
+        note_copy(&mut evidence, reading.file().and_then(Record::of), here);
         evidence.is_damaged()
     };
     let other = SystemId::parse("0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d");

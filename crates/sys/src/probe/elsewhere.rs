@@ -1,7 +1,7 @@
 //! The seam for systems other than Linux: nothing can be said there yet, and it is said.
 
 use abide_core::evidence::{How, Observer};
-use abide_core::identity::{Doubt, FileId, Here, Identity, Sighting};
+use abide_core::identity::{Doubt, FileId, Here, Identity, Qualifier, Sighting};
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -20,8 +20,12 @@ pub(super) const fn identify(_: &Here, _: Means, _: u32) -> Result<Identity, Dou
     Err(Doubt::Unsupported)
 }
 
-pub(super) const fn is_traced(_: u32) -> bool {
-    false
+pub(super) const fn look_briefly(means: Means, pid: u32) -> Sighting {
+    look(means, pid)
+}
+
+pub(super) const fn qualifier(_: u32) -> Option<Qualifier> {
+    None
 }
 
 pub(super) const fn spent(_: u32) -> Option<Spent> {

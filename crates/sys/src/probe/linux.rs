@@ -8,17 +8,18 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use abide_core::evidence::{How, Observer};
-use abide_core::identity::{Belonging, Doubt, FileId, Here, Identity, Liveness, Lock, Sighting, Stat, judge};
+use abide_core::identity::{Doubt, FileId, Here, Identity, Liveness, Lock, Qualifier, Sighting, Stat, judge};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 
 pub(super) use super::exit::is_kept as keeps_ends;
+pub(super) use super::front::foreground;
 use super::here::file_id;
 pub(super) use super::here::here;
 pub(super) use super::spent::spent;
-use super::{About, InFront, Means, Relative, Sleep};
+use super::{About, Means, Relative};
 use crate::clock;
 
 const PIDFS_MAGIC: u64 = 0x5049_4446;
@@ -39,6 +40,18 @@ pub(super) fn look(means: Means, pid: u32) -> Sighting {
         Err(Errno::NOSYS | Errno::PERM) => look_without_pidfd(pid, number),
         Err(errno) => Sighting::Failed(Doubt::Refused(errno.raw_os_error())),
     }
+}
+
+/// The same of one whose inode is on record: where the kernel has those, they and the pidfd tell whether it is alive, and
+/// `/proc`, which takes five times as long, is not asked.
+pub(super) fn look_briefly(means: Means, pid: u32) -> Sighting {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let brief = number.and_then(|number| {
+        let pidfd = open_pidfd(means, number).ok()?;
+        let (pidfs, exited) = (Some(inode(means, &pidfd)?), Some(has_exited(&pidfd)?));
+        Some(Sighting::Present { pidfs, exited, stat: Err(Doubt::NotAsked) })
+    });
+    brief.unwrap_or_else(|| look(means, pid))
 }
 
 /// Old kernels and strict sandboxes.
@@ -88,12 +101,9 @@ pub(super) fn identify(here: &Here, means: Means, pid: u32) -> Result<Identity, 
     }
 }
 
-pub(super) fn is_traced(pid: u32) -> bool {
-    let mut room = [0; STAT];
-    let Ok(status) = start_of(pid, "status", &mut room) else { return false };
+pub(super) fn qualifier(pid: u32) -> Option<Qualifier> {
     // Among the first lines, and those are read at once.
-    let tracer = String::from_utf8_lossy(status);
-    tracer.lines().find_map(|line| line.strip_prefix("TracerPid:")).is_some_and(|pid| pid.trim() != "0")
+    Qualifier::of_status(start_of(pid, "status", &mut [0; STAT]).ok()?)
 }
 
 pub(super) fn parent(pid: u32) -> Option<u32> {
@@ -136,7 +146,7 @@ pub(super) fn descendants(of: u32, but: &[u32]) -> Vec<Relative> {
 }
 
 /// By the kernel's lists of children: each below this process, with its parent. None where it keeps no such lists.
-fn walk_down(of: u32, but: &[u32]) -> Option<Vec<(u32, u32)>> {
+pub(super) fn walk_down(of: u32, but: &[u32]) -> Option<Vec<(u32, u32)>> {
     let mut found = Vec::new();
     let mut families = vec![(of, children(of)?)];
     while let Some((elder, family)) = families.pop() {
@@ -239,7 +249,7 @@ pub(super) fn holders(of: FileId) -> Vec<Relative> {
 }
 
 /// By what every process says of its parent.
-fn walk_up(to: u32) -> Vec<(u32, u32)> {
+pub(super) fn walk_up(to: u32) -> Vec<(u32, u32)> {
     let pids = numbers_in("/proc");
     let mut others: Vec<_> = pids.filter_map(|pid| parent(pid).map(|parent| (pid, parent))).collect();
     let mut family = vec![to];
@@ -268,8 +278,9 @@ pub(super) fn ancestors(of: u32) -> Vec<Relative> {
     let mut next = parent(of);
     // A process that ends meanwhile may leave its number to another one, but no chain is longer than all numbers.
     while let Some(pid) = next.filter(|pid| *pid > 0 && !found.iter().any(|above| above.pid == *pid)) {
-        next = parent(pid);
-        found.push(relative(pid, next.unwrap_or(0)));
+        let above = process(pid).unwrap_or_else(|| relative(pid, 0));
+        next = Some(above.parent);
+        found.push(above);
     }
     found
 }
@@ -278,76 +289,7 @@ pub(super) fn terminal(pid: u32) -> Option<u32> {
     read_stat(pid).ok().map(|stat| stat.terminal).filter(|terminal| *terminal > 0)
 }
 
-pub(super) fn foreground(of: u32) -> Vec<InFront> {
-    let Some(group) = belonging(of).map(|it| it.foreground).filter(|group| *group > 0) else {
-        return Vec::new();
-    };
-    let below = walk_down(of, &[]).unwrap_or_else(|| walk_up(of));
-    let all = std::iter::once((of, parent(of).unwrap_or(0))).chain(below);
-    all.filter_map(|(pid, parent)| {
-        let it = belonging(pid).filter(|it| it.group == group)?;
-        let image = fs::read_link(format!("/proc/{pid}/exe")).ok();
-        let image = image.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
-        let process = relative(pid, parent);
-        let place = fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        Some(InFront {
-            leads: i32::try_from(pid) == Ok(group),
-            image: image.unwrap_or_else(|| process.name.clone()),
-            sleeps: it.letter == b'S',
-            place: if place == "0" { String::new() } else { place },
-            is_zombie: matches!(it.letter, b'Z' | b'X'),
-            is_stopped: matches!(it.letter, b'T' | b't'),
-            holds_signals: holds_signals(&status),
-            is_as_we_are: is_as_we_are(&status),
-            sleep: sleep(pid),
-            process,
-        })
-    })
-    .collect()
-}
-
-/// Whether it opens files as we do, or as root; also if that is not told.
-fn is_as_we_are(status: &str) -> bool {
-    const EFFECTIVE: usize = 1;
-    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
-    let user: Option<u32> = users.split_ascii_whitespace().nth(EFFECTIVE).and_then(|user| user.parse().ok());
-    user.is_none_or(|user| user == 0 || user == rustix::process::geteuid().as_raw())
-}
-
-/// Whether SIGCHLD is blocked.
-fn holds_signals(status: &str) -> bool {
-    let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
-    let blocked = blocked.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    blocked.is_some_and(|mask| mask & (1 << (libc::SIGCHLD - 1)) != 0)
-}
-
-/// How it sleeps; none if it does not, or may not be asked: its calls are shown to those who might trace it.
-fn sleep(pid: u32) -> Option<Sleep> {
-    const BORN: usize = 19;
-    const STACK: usize = 25;
-    let call = fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?;
-    let call: Vec<&str> = call.split_ascii_whitespace().collect();
-    let argument = |at: usize| u64::from_str_radix(call.get(at)?.strip_prefix("0x")?, 16).ok();
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let stat: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let number = |at: usize| stat.get(at)?.parse::<u64>().ok();
-    let top = number(STACK).filter(|top| *top > 0)?;
-    let number_of_call = call.first()?.parse().ok()?;
-    Some(Sleep {
-        born: number(BORN)?,
-        top,
-        call: number_of_call,
-        wants: argument(3).filter(|_| i64::try_from(number_of_call) == Ok(libc::SYS_read)),
-        depth: top.checked_sub(argument(7)?)?,
-    })
-}
-
-fn belonging(pid: u32) -> Option<Belonging> {
-    Belonging::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
-}
-
-fn relative(pid: u32, parent: u32) -> Relative {
+pub(super) fn relative(pid: u32, parent: u32) -> Relative {
     let mut room = [0; STAT];
     let name = start_of(pid, "stat", &mut room).map(name_in).unwrap_or_default();
     Relative { pid, parent, name, command: command(pid) }
@@ -395,8 +337,14 @@ fn open_pidfd(means: Means, pid: Pid) -> Result<OwnedFd, Errno> {
 
 /// The inode counts only on pidfs; before it, all pidfds shared one anonymous inode.
 pub(super) fn inode(means: Means, pidfd: &OwnedFd) -> Option<u64> {
-    let on_pidfs = means.pidfs && fstatfs(pidfd).is_ok_and(|fs| fs.f_type as u64 == PIDFS_MAGIC);
-    if on_pidfs { fstat(pidfd).ok().map(|stat| stat.st_ino) } else { None }
+    // The device that pidfs is: whatever is on it needs no asking.
+    static PIDFS: OnceLock<u64> = OnceLock::new();
+    let stat = if means.pidfs { fstat(pidfd).ok()? } else { return None };
+    let is_pidfs = || fstatfs(pidfd).is_ok_and(|fs| fs.f_type as u64 == PIDFS_MAGIC);
+    if PIDFS.get() != Some(&stat.st_dev) {
+        is_pidfs().then(|| PIDFS.get_or_init(|| stat.st_dev))?;
+    }
+    Some(stat.st_ino)
 }
 
 fn has_exited(pidfd: &OwnedFd) -> Option<bool> {

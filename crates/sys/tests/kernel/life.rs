@@ -20,8 +20,14 @@ const ALIVE: Liveness = Liveness::Alive(None);
 #[track_caller]
 fn check(identity: &Identity, expected: Liveness) {
     for (name, means) in MEANS {
-        let liveness = Probe::with(means).liveness(identity, Lock::Silent);
-        assert_eq!(liveness, expected, "with {name}");
+        let probe = Probe::with(means);
+        assert_eq!(probe.liveness(identity, Lock::Silent), expected, "with {name}");
+        let lives = probe.lives(identity, Lock::Silent);
+        // It may leave out how a living process stands, and nothing else.
+        let same = lives == expected || (lives, expected.is_alive()) == (ALIVE, true);
+        assert!(same, "{lives:?}, not {expected:?}, with {name}");
+        let stands = if let Liveness::Alive(qualifier) = expected { qualifier } else { None };
+        assert_eq!(probe.qualifier(identity), stands, "with {name}");
     }
 }
 

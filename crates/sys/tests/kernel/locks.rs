@@ -59,7 +59,10 @@ fn locks_that_one_file_holds_side_by_side_are_seen_and_given_back_one_by_one() {
     }
     let asked = || neighbours.map(|holder| ask(&path, holder));
     assert_eq!(asked(), [Lock::Held; 3]);
-    assert_eq!([Holder::Delivery(Receiver::Command), Holder::Resumer].map(|holder| ask(&path, holder)), [Lock::Silent; 2]);
+    assert_eq!(
+        [Holder::Delivery(Receiver::Command), Holder::Resumer].map(|holder| ask(&path, holder)),
+        [Lock::Silent; 2]
+    );
     lock::give_back(&file, courier);
     assert_eq!(asked(), [Lock::Held, Lock::Silent, Lock::Held]);
 }

@@ -82,7 +82,10 @@ impl Drill {
             "last" => self.last.ok_or(io::ErrorKind::NotFound)?,
             written => serde_json::from_str(written)?,
         };
-        say(&format!("{:?}", self.probe().liveness(&identity, lock)))
+        let (liveness, lives) = (self.probe().liveness(&identity, lock), self.probe().lives(&identity, lock));
+        // Both ways to ask must come to the same.
+        let other = if lives.name() == liveness.name() { String::new() } else { format!(", or {lives:?}") };
+        say(&format!("{liveness:?}{other}"))
     }
 
     /// Holds a process, waits to be told that it has ended, and says how it did.

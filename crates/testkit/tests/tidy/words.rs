@@ -14,6 +14,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("/task", "a folder of procfs"),
     ("Child", "std::process::Child"),
     ("PR_SET_CHILD_SUBREAPER", "the kernel's name for what a guard becomes"),
+    ("State:", "a line of /proc/PID/status"),
     ("StateDirectory", "systemd's name"),
     ("Timestamp", "jiff::Timestamp"),
     ("XDG_STATE_HOME", "the XDG variable"),

@@ -193,7 +193,7 @@ pub(super) fn sessions(mut listed: Vec<Session>, verb: String, begun: &str) -> V
     list::sort(&mut listed);
     let mut found: Vec<Candidate> = Vec::new();
     for session in &listed {
-        let says = format!("{}, {}", list::standing(session, false), list::command(session));
+        let says = format!("{}, {}", list::standing(session, None), list::command(session));
         let name = session.name().map(ToString::to_string);
         let id = (name.is_none() || !begun.is_empty()).then(|| session.id.to_string());
         for word in name.into_iter().chain(id) {

@@ -75,7 +75,7 @@ fn view((processes, session): &(Vec<Used>, Session), before: &Sample, over: u64)
         cpu_ms: now,
         memory_bytes: processes.iter().map(|one| one.memory_bytes).sum(),
         processes,
-        standing: Cell::new(tone(session), &standing(session, false)),
+        standing: Cell::new(tone(session), &standing(session, None)),
         command: command(session),
     }
 }

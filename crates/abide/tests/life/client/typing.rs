@@ -1,5 +1,11 @@
 //! Hosts that are killed while someone types and while the program asks: each key and each answer once.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use abide_core::evidence::Size;
+use abide_core::wire::{Attendance, Inbox, LONGEST, Message, ToClient, ToHostFromClient, VERSION};
 use abide_testkit::deadline::until;
 use abide_testkit::{Ending, Observer, Terminal};
 use rustix::process::Signal;
@@ -234,4 +240,34 @@ fn every_question_of_the_program_is_answered_once_while_hosts_are_killed() {
     assert!(killed > 0, "no host was killed");
     let (exit, told) = world.wait(&life.id);
     assert_eq!(exit, Some(0), "after {killed} hosts: {told} {}", world.shown(&life.id));
+}
+
+#[test]
+fn who_is_attached_is_told_that_what_it_typed_is_in_the_terminal_though_nothing_is_shown() {
+    let world = World::new();
+    let script = "stty raw -echo; echo ready; exec cat >/dev/null";
+    let life = world.observe(world.launch(&[], &["sh", "-c", script]));
+    life.until_shown("ready");
+    let mut host = UnixStream::connect(world.dir(&life.id).join("socket")).expect("the host listens");
+    host.set_read_timeout(Some(Duration::from_secs(60))).expect("it is a socket");
+    let mut say = |message: ToHostFromClient| host.write_all(&message.to_stream()).expect("it hears");
+    say(ToHostFromClient::Hello { version: VERSION, client: 7 });
+    say(ToHostFromClient::Attach { size: Size { cols: 80, rows: 24 }, role: Attendance::first(false) });
+    let mut inbox = Inbox::new(LONGEST);
+    for seq in 1..=3 {
+        host.write_all(&ToHostFromClient::Input { seq, bytes: b"x".to_vec() }.to_stream()).expect("it hears");
+        let mut told = 0;
+        while told < seq {
+            let mut bytes = [0; 4096];
+            let length = host.read(&mut bytes).expect("it is told in time");
+            assert_ne!(length, 0, "it hung up");
+            inbox.feed(&bytes[..length]);
+            while let Some(message) = inbox.take::<ToClient>().expect("it makes sense") {
+                if let ToClient::Applied { seq } = message {
+                    told = seq;
+                }
+            }
+        }
+        assert_eq!(told, seq);
+    }
 }
