@@ -15,8 +15,8 @@ use super::drive::Driver;
 use crate::agents;
 use crate::truth::{Relative, Session};
 
-/// How long a program that shows nothing more has taken a paste in, how long it is waited for that the end of it is shown,
-/// which some show in another form, and how long for that anything is.
+/// How long a program that shows nothing more has taken a paste in, how long both are waited for, that it is calm and that the
+/// end of the paste is shown, and how long one of them: some never stand still, some show it in another form.
 const CALM_MS: u64 = 120;
 const TAKEN_MS: u64 = 2_000;
 const SHOWN_MS: u64 = 10_000;
@@ -83,6 +83,16 @@ impl Pasted {
         let now = Self::count(&self.ends, screen);
         now.iter().zip(self.before).any(|(now, before)| *now > before)
     }
+}
+
+/// Whether a program has taken a paste in, by what is to be seen after so many ms.
+const fn is_taken(is_calm: bool, is_shown: bool, waited: u64) -> bool {
+    let patience = match (is_calm, is_shown) {
+        (true, true) => 0,
+        (true, false) | (false, true) => TAKEN_MS,
+        (false, false) => SHOWN_MS,
+    };
+    waited >= patience
 }
 
 /// What is left of a text wherever its lines are broken, and whatever is painted around them.
@@ -311,14 +321,13 @@ impl Driver<'_> {
     /// yet to take it in, and what it shows meanwhile may be something else.
     fn calm_down(&mut self, before: u64, pasted: &Pasted, deadline: u64) -> Result<(), Failure> {
         let since = clock::now().boot;
-        let within = SHOWN_MS.min(deadline.saturating_sub(since));
         let mut shown = before;
         loop {
             let _ = poll::readable(&[self.ended().as_fd()], Some(CALM_MS));
             let (screen, position) = self.look()?;
             let is_calm = position == shown && position > before;
-            let waited = clock::now().boot.saturating_sub(since);
-            if is_calm && (waited >= TAKEN_MS || pasted.is_shown(&screen)) || waited >= within {
+            let now = clock::now().boot;
+            if now >= deadline || is_taken(is_calm, pasted.is_shown(&screen), now.saturating_sub(since)) {
                 return Ok(());
             }
             shown = position;
@@ -394,4 +403,26 @@ fn broken(session: &Session) -> Failure {
         .hint(format!("`abide why {id}` shows what is known of it, `abide snapshot {id}` what is there"))
         .about(id.as_str())
         .in_status(session.verdict.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_taken;
+
+    #[test]
+    fn a_paste_is_taken_in_by_a_program_that_never_stands_still_or_shows_it_in_another_form() {
+        for (is_calm, is_shown, waited, taken) in [
+            (true, true, 120, true),
+            // It may show something else, or half of it, at first.
+            (true, false, 120, false),
+            (false, true, 120, false),
+            (true, false, 2_000, true),
+            // What works repaints that all the time.
+            (false, true, 2_000, true),
+            (false, false, 2_000, false),
+            (false, false, 10_000, true),
+        ] {
+            assert_eq!(is_taken(is_calm, is_shown, waited), taken, "{is_calm} {is_shown} {waited}");
+        }
+    }
 }
