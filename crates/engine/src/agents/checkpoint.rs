@@ -22,6 +22,7 @@ use abide_sys::lock::{self, Holder};
 use abide_sys::{clock, disk, poll};
 
 use super::following::Following;
+use super::resume::conversation_of;
 use crate::facts::Wanted as Whose;
 use crate::store::{SessionDir, Writer};
 use crate::truth::Session;
@@ -149,9 +150,10 @@ impl Since {
     }
 }
 
-/// A checkpoint that has what its file has not.
+/// A checkpoint that has what its file has not, and the session that it is in.
 #[derive(Debug)]
 pub struct Ahead {
+    pub session: SessionId,
     pub checkpoint: Checkpoint,
     pub since: Since,
     /// The file may hold more than this conversation.
@@ -259,20 +261,25 @@ impl Sessions {
         Ok(since(&copy, wanted.told.size, Path::new(&wanted.told.file)))
     }
 
-    /// The last checkpoint of a conversation in a session, if its transcript has less than that.
-    pub(crate) fn ahead(
-        &self,
-        session: &Session,
-        adapter: &'static dyn Adapter,
-        conversation: &str,
-    ) -> Option<Ahead> {
+    /// The last checkpoint of a conversation in any of the sessions that were at it, if its transcript has less than that.
+    pub(crate) fn ahead(&self, adapter: &'static dyn Adapter, conversation: &str) -> Option<Ahead> {
         let is_of = |told: &Checkpointed| {
             told.agent.as_deref() == Some(adapter.name())
                 && told.conversation.as_deref() == Some(conversation)
         };
-        let found = self.checkpoints(session).ok()?;
-        let last = found.into_iter().rev().find(|one| one.is_kept && is_of(&one.told))?;
-        let copy = self.proved(session, &last).ok()?;
+        let was_at = |session: &Session| {
+            let saved = &session.evidence.work.saved;
+            conversation_of(session).as_deref() == Some(conversation)
+                || saved.iter().any(|saved| is_of(&saved.latest.body))
+        };
+        let last_in = |session: Session| {
+            let found = self.checkpoints(&session).ok()?;
+            let last = found.into_iter().rev().find(|one| one.is_kept && is_of(&one.told))?;
+            Some((session, last))
+        };
+        let sessions = self.list().ok()?.into_iter().filter(was_at);
+        let (session, last) = sessions.filter_map(last_in).max_by_key(|(_, one)| one.at.wall)?;
+        let copy = self.proved(&session, &last).ok()?;
         let file = Path::new(&last.told.file);
         let is_database = is_database(&copy);
         let since = since(&copy, last.told.size, file).unwrap_or(Since::Rewritten);
@@ -293,7 +300,7 @@ impl Sessions {
                 until(&kept) > until(file)
             }
         };
-        is_ahead.then_some(Ahead { checkpoint: last, since, is_database })
+        is_ahead.then_some(Ahead { session: session.id, checkpoint: last, since, is_database })
     }
 
     fn proved(&self, session: &Session, wanted: &Checkpoint) -> Result<File, Failure> {

@@ -201,7 +201,7 @@ impl Sessions {
         }
         found.had_terminal = session.has_terminal();
         found.from = Some(id.clone());
-        found.ahead = self.ahead(session, adapter, &found.conversation);
+        found.ahead = self.ahead(adapter, &found.conversation);
         Ok(found)
     }
 

@@ -190,7 +190,7 @@ fn behind(found: &Resumable, ahead: &Ahead) -> Failure {
         "the transcript of conversation {} {what}; checkpoint {number} of {at} has more",
         found.conversation
     );
-    let restore = format!("abide checkpoint restore {id} -n {number}");
+    let restore = format!("abide checkpoint restore {} -n {number}", ahead.session);
     let way_out = match (ahead.since, ahead.is_database) {
         (Since::Gone, _) => format!("`{restore}` puts it back"),
         (_, false) => format!("`{restore} --force` puts it back"),

@@ -237,3 +237,36 @@ fn a_transcript_that_was_cut_short_is_not_resumed_unless_that_is_wanted() {
     assert_eq!((code, &error["code"]), (Some(6), &"conversation_in_use".into()), "{error}");
     done(&world, &["stop", again]);
 }
+
+/// Who names the session in which a conversation began means the conversation, and that went on since.
+#[test]
+fn what_a_later_session_saved_of_a_conversation_counts_when_an_earlier_one_is_resumed() {
+    let world = World::new();
+    let id = launched(&world);
+    let take_turn = |id: &str| {
+        done(&world, &["prompt", "--wait", id, "hello"]);
+        done(&world, &["keys", id, "Ctrl-D"]);
+        assert_eq!(world.wait(id).0, Some(0));
+        until("its summary is on record", || !world.told(id, "summary").is_empty());
+    };
+    take_turn(&id);
+    let path = transcript(&world);
+    let earlier = fs::read(&path).expect("a transcript");
+    let told = data(&world.abide.run(&["resume", "--json", "-d", &id]));
+    let later = told["id"].as_str().expect("an ID");
+    take_turn(later);
+    let all = fs::read(&path).expect("a transcript");
+    OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(&path)
+        .and_then(|mut file| file.write_all(&earlier))
+        .expect("there is room");
+    let refused = world.abide.run(&["resume", "--json", "-d", &id]);
+    let error = &refused.json()["error"];
+    assert_eq!((refused.code(), &error["code"]), (Some(6), &"checkpoint_newer".into()), "{refused:?}");
+    let hint = error["hint"].as_str().expect("a way out");
+    assert!(hint.contains(&format!("abide checkpoint restore {later} -n")), "{hint}");
+    done(&world, &["checkpoint", "restore", "--force", later]);
+    assert_eq!(fs::read(&path).expect("a transcript"), all);
+}
