@@ -96,7 +96,8 @@ impl<'a> WaitedView<'a> {
         hinted: &impl Fn(&str) -> String,
     ) -> Self {
         let id = &session.id;
-        let hint = format!("`abide snapshot {id}` shows what is to be seen instead");
+        let look = if session.is_unrecorded() { "inspect" } else { "snapshot" };
+        let hint = format!("`abide {look} {id}` shows what is to be seen instead");
         let hint = (!met && !session.is_over()).then(|| hinted(&hint));
         Self { met: Some(met), seq: Some(seq), hint, ..Self::new(session, "", hinted) }
     }

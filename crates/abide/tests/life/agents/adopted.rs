@@ -96,6 +96,10 @@ fn turn_and_attention_of_an_adopted_agent_are_waited_for_and_that_nothing_is_rec
         assert_eq!(error["code"], "no_terminal", "{ask:?} {ran:?}");
         assert!(error["message"].to_string().contains("has no recording"), "{error}");
     }
+    // Nor is anyone sent to look at what is not there.
+    let vain = world.abide.run(&["wait", "--json", "--attention", "any", "--timeout", "100ms", &id]);
+    let hint = data(&vain)["hint"].to_string();
+    assert!(hint.contains(&format!("abide inspect {id}")), "{hint}");
     let mut waiter = world.start(&["wait", "--turn", "settled", &id]);
     until("it waits", || waits(&waiter));
     gate.open();
