@@ -241,15 +241,23 @@ impl Round<'_> {
         let holder = Holder::Courier(self.target.receiver());
         // What comes while another is at it is seen by that one: it looks once more when it has let go.
         while lock::take(self.file, holder)? {
-            let watch = Watch::new().ok();
-            let _ = watch.as_ref().map(|watch| watch.growth_of(self.file));
-            while let Some(at) = self.serve(Patience::Heeded)? {
-                pause(watch.as_ref(), at);
-            }
+            let served = self.serve_on();
+            // Where this one fails, the next may take it; the other receiver's way may hold the file open for long.
             lock::give_back(self.file, holder);
+            served?;
             if !self.has_more()? {
                 break;
             }
+        }
+        Ok(())
+    }
+
+    /// Tries until nothing is left that will be due.
+    fn serve_on(&mut self) -> io::Result<()> {
+        let watch = Watch::new().ok();
+        let _ = watch.as_ref().map(|watch| watch.growth_of(self.file));
+        while let Some(at) = self.serve(Patience::Heeded)? {
+            pause(watch.as_ref(), at);
         }
         Ok(())
     }

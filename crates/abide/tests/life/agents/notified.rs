@@ -272,6 +272,40 @@ fn a_command_that_hangs_holds_up_no_webhook() {
     drop(held);
 }
 
+/// What keeps a courier from telling one of them leaves that one to the next courier, not to the end of the other.
+#[test]
+fn a_receiver_that_could_not_be_served_is_served_by_the_next_courier_while_the_other_hangs() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let world = World::new();
+    let (gate, aside) = (Gate::new(&world.beside("gate")), world.beside("aside"));
+    let held = gate.hold();
+    // The first time it takes away what tells what is due.
+    let path = world.beside("gate");
+    let script = format!(
+        "test ! -e {aside} && read go < {path} && mv $ABIDE_HOME/sessions/*/evidence {aside} && exit 1; exit 0"
+    );
+    let command = format!("notify.command = ['sh', '-c', '{script}']\n");
+    let _path = world.home.config(&format!("{command}notify.webhook = 'http://{address}'\n"));
+    let id = world.launch(&[], &["true"]);
+    let (hangs, _) = listener.accept().expect("the webhook is tried");
+    let courier = couriers(&id).pop().expect("it is at it");
+    gate.open();
+    let tasks = || std::fs::read_dir(format!("/proc/{}/task", courier.pid())).map_or(0, Iterator::count);
+    until("the way to the command is given up", || tasks() == 2);
+    let evidence = world.dir(&id).join("evidence");
+    std::fs::rename(&aside, evidence).expect("it was taken away");
+    // Empty, so that it stands still.
+    drop(std::fs::File::create(&aside).expect("a file"));
+    assert_eq!(tries(&world, &id), [false]);
+    let mut next = world.start(&["notify", "--keep-trying", &id]);
+    until("the command is told", || tries(&world, &id) == [false, true]);
+    let _ = next.reap();
+    courier.signal(Signal::KILL);
+    courier.await_end();
+    drop((held, hangs));
+}
+
 /// Takes one request and answers it: its head and its body.
 fn answer(listener: &TcpListener, with: &str) -> (String, Value) {
     let (stream, _) = listener.accept().expect("somebody comes");
