@@ -11,7 +11,7 @@ use abide_testkit::deadline::until;
 use abide_testkit::tools::need;
 use rustix::process::Signal;
 
-use super::{BASH, assert_unseen, exec, shell, shells};
+use super::{BASH, assert_unseen, exec, recorded, shell, shells};
 use crate::common::{Gate, World};
 
 #[test]
@@ -121,12 +121,6 @@ fn what_a_line_wrote_that_ended_its_shell_is_told_in_every_form() {
     }
 }
 
-/// How often this stands in what is recorded.
-fn recorded(world: &World, id: &str, piece: &str) -> usize {
-    let recording = std::fs::read(world.dir(id).join("recording")).expect("it is there");
-    recording.windows(piece.len()).filter(|bytes| *bytes == piece.as_bytes()).count()
-}
-
 #[test]
 fn what_a_killed_exec_had_begun_to_type_is_in_nobodys_way_and_hides_nothing() {
     let world = World::new();
@@ -136,7 +130,7 @@ fn what_a_killed_exec_had_begun_to_type_is_in_nobodys_way_and_hides_nothing() {
     assert_eq!(exec(&world, &life, line).code(), Some(0));
     let mut killed = world.abide.command(&["exec", &life.id, "--", "echo ki''lled"]);
     let mut killed = killed.spawn().expect("it starts");
-    until("it has begun", || recorded(&world, &life.id, "\"echo ki''lled\"") > 0);
+    until("it has begun", || recorded(&world, &life.id, b"\"echo ki''lled\"") > 0);
     killed.kill().expect("it is ours");
     let _ = killed.wait();
     let ran = world.abide.run(&["type", &life.id, "echo visi'ble'", "--enter"]);
@@ -154,7 +148,7 @@ fn exec_in_zsh_sees_what_it_typed_whatever_else_is_shown_meanwhile() {
     for number in 1..=5 {
         let ran = exec(&world, &life, "true");
         assert_eq!(ran.code(), Some(0), "{ran:?}");
-        assert_eq!(recorded(&world, &life.id, "\"phase\":\"more\""), number + 1, "it is typed in two steps");
+        assert_eq!(recorded(&world, &life.id, b"\"phase\":\"more\""), number + 1, "it is typed in two steps");
     }
 }
 
