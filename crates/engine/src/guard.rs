@@ -174,7 +174,7 @@ impl Keeper {
             program: any(program),
             cgroup: any(cgroup),
             leaving: any(leaving),
-            host: any(host),
+            host: host.iter().any(|ready| ready.read || ready.write),
         }
     }
 

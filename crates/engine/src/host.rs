@@ -274,9 +274,15 @@ impl Host {
     fn heed_guard(&mut self) {
         while let Some(word) = self.line.hear() {
             match word {
-                ToHost::Applied { client, seq } => self.clients.applied(client, seq, clock::now().boot),
+                ToHost::Applied { client, seq } => {
+                    self.typed(client, seq);
+                    self.clients.applied(client, seq, clock::now().boot);
+                }
                 ToHost::Answered { position } => self.follow.answered(position),
-                ToHost::Withdrawn { client, written } => self.clients.withdrawn(client, written),
+                ToHost::Withdrawn { client, written } => {
+                    self.taken_back(Some(client));
+                    self.clients.withdrawn(client, written);
+                }
                 ToHost::Unmarked => self.clients.unmarked(),
                 ToHost::Ended => {
                     self.follow_on();
@@ -345,6 +351,7 @@ impl Host {
         if let Some(stale) = self.spill.holder().filter(|holder| !self.clients.is_held_by(*holder)) {
             self.line.withdraw(stale);
         }
+        self.taken_back(None);
     }
 
     /// A guard is alive that has no line to us. One that dies just now holds its lock for an instant longer; any other

@@ -98,7 +98,7 @@ impl Link {
         Ok(Self {
             listener: given.must(handover::LISTENER)?,
             bell: given.must(handover::BELL)?,
-            host: given.take(handover::LINE).map(|line| Served { line, process }),
+            host: given.take(handover::LINE).map(|line| Served::new(line, process)),
             next: None,
             respawn: Respawn::default(),
             generation: handover.generation,
@@ -159,7 +159,7 @@ impl Link {
         let fds: Vec<BorrowedFd<'_>> = named.iter().map(|(_, fd)| *fd).collect();
         let (pid, process) = spawn::helper(&image, &fds)?;
         self.hosts.push(pid);
-        let served = Served { line: ours, process: Some(process) };
+        let mut served = Served::new(ours, Some(process));
         served.tell(ToHost::Answered { position: self.answered });
         Ok(served)
     }
@@ -249,8 +249,8 @@ impl Link {
         sock::ring(&self.bell);
     }
 
-    pub(super) fn tell_ended(&self) {
-        for host in self.host.iter().chain(&self.next) {
+    pub(super) fn tell_ended(&mut self) {
+        for host in self.host.iter_mut().chain(&mut self.next) {
             host.tell(ToHost::Ended);
             // One that somebody stopped would be left behind.
             if let Some(process) = &host.process {
@@ -259,15 +259,14 @@ impl Link {
         }
     }
 
-    /// What to wait for on the host's line.
     pub(super) fn interest(&self) -> Option<Interest<'_>> {
-        self.host.as_ref().map(|host| Interest::reading(host.line.as_fd()))
+        self.host.as_ref().map(Served::interest)
     }
 
     /// The line broke. What the host said last and was not taken, its clients say again to the next one.
     fn lose_host(&mut self) {
         self.host = self.next.take();
-        match &self.host {
+        match &mut self.host {
             Some(next) => next.tell(ToHost::Answered { position: self.answered }),
             None => self.respawn.gone(clock::now().boot),
         }
@@ -277,11 +276,12 @@ impl Link {
         !self.pending.is_empty() && self.paused_until().is_none()
     }
 
-    /// What the host asks for next, if anything.
+    /// What the host asks for next, if anything. It is told what it did not take before.
     pub(super) fn next(&mut self, spill: &Spill) -> Option<Ask> {
         let mut packet = Vec::with_capacity(LONGEST + 64);
-        let line = &self.host.as_ref()?.line;
-        match sock::take(line, &mut packet) {
+        let host = self.host.as_mut()?;
+        host.tell_on();
+        match sock::take(&host.line, &mut packet) {
             Ok(Some(length)) if length > 0 => {}
             Ok(None) => return None,
             Ok(Some(_)) | Err(_) => {
@@ -394,8 +394,8 @@ impl Link {
         }
     }
 
-    pub(super) fn tell(&self, word: ToHost) {
-        if let Some(host) = &self.host {
+    pub(super) fn tell(&mut self, word: ToHost) {
+        if let Some(host) = &mut self.host {
             host.tell(word);
         }
     }

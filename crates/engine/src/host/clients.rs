@@ -38,6 +38,8 @@ pub(super) struct Clients {
     awaited: Option<(usize, u64)>,
     /// What takes the line back that was typed last.
     pub(super) taking_back: Option<TakingBack>,
+    /// The same of a line whose client is gone, until it is known whether it was typed.
+    pub(super) recalled: Option<TakingBack>,
     /// The size of the program's terminal, as far as it was told.
     size: Option<Size>,
 }
@@ -71,6 +73,7 @@ impl Clients {
             late: Vec::new(),
             awaited: None,
             taking_back: None,
+            recalled: None,
             size: None,
         }
     }

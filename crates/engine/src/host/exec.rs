@@ -48,14 +48,30 @@ impl Host {
     }
 
     /// A client is gone: what it had begun to type for a line and did not end stays in nobody's way, and hides nothing; and a
-    /// line that the guard has not typed yet is not to run.
+    /// line that the guard has not typed yet is not to run. Whether it has, the guard alone knows, and says first.
     pub(super) fn take_back(&mut self, client: u64) {
         let Some(it) = self.clients.taking_back.take_if(|it| it.cancel.client == client) else { return };
         if !it.is_whole {
             self.line.tell(&ToGuard::Exec(it.cancel));
         } else if self.line.owes(client) {
-            self.dir.withdraw_exec(&it.nonce);
             self.line.withdraw(client);
+            self.clients.recalled = Some(it);
+        }
+    }
+
+    /// What a client said up to this number was typed before it could be taken back: a line goes on.
+    pub(super) fn typed(&mut self, client: u64, seq: u64) {
+        self.clients
+            .recalled
+            .take_if(|it| it.cancel.client == client && it.cancel.seq <= seq.saturating_add(1));
+    }
+
+    /// Nothing is left to type of what this client said; with none, no guard will ever tell: its line never runs, and hides
+    /// nothing.
+    pub(super) fn taken_back(&mut self, client: Option<u64>) {
+        let theirs = |it: &mut TakingBack| client.is_none_or(|client| it.cancel.client == client);
+        if let Some(it) = self.clients.recalled.take_if(theirs) {
+            self.dir.withdraw_exec(&it.nonce);
             self.line.tell(&ToGuard::Exec(it.cancel));
         }
     }

@@ -29,6 +29,12 @@ fn exec(world: &World, life: &Life<'_>, line: &str) -> Ran {
     world.abide.run(&["exec", &life.id, "--", line])
 }
 
+/// How often this stands in what is recorded.
+fn recorded(world: &World, id: &str, piece: &[u8]) -> usize {
+    let recording = std::fs::read(world.dir(id).join("recording")).expect("it is there");
+    recording.windows(piece.len()).filter(|bytes| *bytes == piece).count()
+}
+
 fn check_random_lines(command: &[&str]) {
     const LINES: u32 = 12;
     const LARGEST: u64 = 8_000;

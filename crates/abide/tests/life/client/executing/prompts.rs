@@ -1,9 +1,11 @@
 //! Where a line may be run, and how it is told that it was not: nothing is typed where no empty prompt is, and whoever
 //! types at the same time loses nothing.
 
+use abide_testkit::deadline::until;
 use abide_testkit::tools::need;
+use rustix::process::Signal;
 
-use super::{BASH, assert_unseen, exec, shell, shells};
+use super::{BASH, assert_unseen, exec, recorded, shell, shells};
 use crate::common::{Gate, Life, World, data, pid};
 
 /// Types a line, and returns when nothing happens any more.
@@ -436,4 +438,40 @@ fn exec_where_the_terminal_does_not_echo_is_exact_and_shown_as_if_it_did() {
         assert!(shown.contains("echo with''out; (exit 4)\r\n"), "{command:?}: {shown}");
         assert_unseen(&world, &life);
     }
+}
+
+#[test]
+fn exec_behind_a_host_that_was_busy_while_its_answers_were_typed_runs_the_line() {
+    const QUESTIONS: usize = 20_000;
+    // The frame of an answer begins so.
+    const ANSWER: &[u8] = b"\xabid\x01a";
+    let world = World::new();
+    let life = shell(&world, BASH);
+    let (path, python) = (world.beside("gate"), need("python3"));
+    let gate = Gate::new(&path);
+    // More than a terminal holds, so that some of it waits for the program to read.
+    let asks = format!(
+        "import os, termios, time, tty\n\
+        fd = os.open('/dev/tty', os.O_RDWR)\n\
+        before = termios.tcgetattr(fd)\n\
+        tty.setraw(fd)\n\
+        os.write(fd, b'\\033[6n' * {QUESTIONS})\n\
+        open('{path}').readline()\n\
+        left = {QUESTIONS}\n\
+        while left: left -= os.read(fd, 4096).count(b'R')\n\
+        termios.tcsetattr(fd, termios.TCSAFLUSH, before)\n\
+        print('all ' + 'read')\n"
+    );
+    let script = world.home.around().file("asks.py", &asks);
+    let line = format!("{python} {}", script.display());
+    let typed = world.abide.run(&["type", &life.id, &line, "--enter"]);
+    assert_eq!(typed.code(), Some(0), "{typed:?}");
+    until("all is on its way", || recorded(&world, &life.id, ANSWER) == QUESTIONS);
+    let host = life.helper("host", None);
+    host.signal(Signal::STOP);
+    until("it stands still", || life.inspect()["processes"]["host"]["qualifier"] == "stopped");
+    gate.open();
+    until("it has read all", || recorded(&world, &life.id, b"all read") > 0);
+    host.signal(Signal::CONT);
+    until("a line runs", || exec(&world, &life, "echo next").stdout == "next\n");
 }

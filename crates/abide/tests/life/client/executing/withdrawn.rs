@@ -4,15 +4,15 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
-use abide_core::recording::veil::Tag;
+use abide_core::recording::veil::{self, Tag};
 use abide_core::wire::{Message, Tagged, ToHostFromClient, VERSION};
 use abide_testkit::Ending;
 use abide_testkit::deadline::until;
 use abide_testkit::tools::need;
 use rustix::process::Signal;
 
-use super::{BASH, assert_unseen, exec, shell, shells};
-use crate::common::{Gate, World};
+use super::{BASH, assert_unseen, exec, recorded, shell, shells};
+use crate::common::{Gate, Life, World};
 
 #[test]
 fn a_line_that_a_stopped_guard_did_not_take_never_runs_and_hides_nothing() {
@@ -49,6 +49,56 @@ fn check_stopped_guard(command: &[&str]) {
     assert!(!std::path::Path::new(&file).exists(), "{command:?}: it ran");
 }
 
+/// A client that its host knows.
+fn client(world: &World, life: &Life<'_>, client: u64) -> UnixStream {
+    let mut stream = UnixStream::connect(world.dir(&life.id).join("socket")).expect("it is served");
+    stream.write_all(&ToHostFromClient::Hello { version: VERSION, client }.to_stream()).expect("it hears");
+    stream.read_exact(&mut [0]).expect("it is welcome");
+    stream
+}
+
+/// Types what runs a line.
+fn types(client: u64, nonce: &str, (line, typed): (&str, &str)) -> Vec<u8> {
+    let tag = Tag { nonce: nonce.to_owned(), line: line.to_owned(), ..Tag::begin() };
+    let tagged = Tagged { client, seq: 1, tag: tag.to_bytes(), bytes: format!("{typed}\r").into_bytes() };
+    ToHostFromClient::Exec { seen: u64::MAX, tagged }.to_stream()
+}
+
+/// It goes, and the host knows that: it has heard all once it hangs up.
+fn leaves(mut client: UnixStream) {
+    let _ = client.shutdown(Shutdown::Write);
+    let _ = client.read_to_end(&mut Vec::new());
+}
+
+#[test]
+fn a_line_that_is_typed_just_as_its_client_goes_shows_nothing_of_what_runs_it() {
+    const LOOKS: usize = 2_000;
+    let world = World::new();
+    let life = shell(&world, BASH);
+    assert_eq!(exec(&world, &life, "seq 5000").code(), Some(0));
+    for number in 10..20 {
+        let path = world.beside(&format!("gate-{number}"));
+        let gate = Gate::new(&path);
+        let _held = gate.hold();
+        let nonce = format!("0123456789abcdef01{number}");
+        let printed = |sequence: String| sequence.replace('\x1b', "\\033").replace('\x07', "\\007");
+        let [begins, ends] = [veil::begins(&nonce), veil::ends(&nonce)].map(printed);
+        let line = format!("echo line-{number}");
+        let typed = format!("read <{path}; printf '{begins}'; {line}; printf '{ends}0\\007'");
+        let mut it = client(&world, &life, number);
+        // What is no message has its host let go of it, in the same turn and behind all the rest: so the host cannot know yet
+        // that the line is typed.
+        let looks = ToHostFromClient::Snapshot.to_stream().repeat(LOOKS);
+        let bytes = [types(number, &nonce, (&line, &typed)), looks, vec![0xff; 16]].concat();
+        it.write_all(&bytes).expect("it hears");
+        leaves(it);
+        gate.open();
+        until("a line runs again", || exec(&world, &life, "echo again").stdout == "again\n");
+        let shown = world.shown(&life.id);
+        assert!(!shown.contains("printf"), "{}", &shown[shown.len().saturating_sub(900)..]);
+    }
+}
+
 #[test]
 fn a_line_that_a_stopped_guard_did_not_take_before_its_client_was_gone_never_runs_and_hides_nothing() {
     let world = World::new();
@@ -59,18 +109,9 @@ fn a_line_that_a_stopped_guard_did_not_take_before_its_client_was_gone_never_run
     until("it stands still", || life.inspect()["processes"]["guard"]["qualifier"] == "stopped");
     let file = world.beside("ran");
     let line = format!("echo ran >{file}");
-    let tag = Tag { nonce: "0123456789abcdef0123".to_owned(), line: line.clone(), ..Tag::begin() };
-    let tagged = Tagged { client: 7, seq: 1, tag: tag.to_bytes(), bytes: format!("{line}\r").into_bytes() };
-    let mut client = UnixStream::connect(world.dir(&life.id).join("socket")).expect("it is served");
-    for word in [
-        ToHostFromClient::Hello { version: VERSION, client: 7 },
-        ToHostFromClient::Exec { seen: u64::MAX, tagged },
-    ] {
-        client.write_all(&word.to_stream()).expect("it hears");
-    }
-    // It has heard all once it hangs up.
-    client.shutdown(Shutdown::Write).expect("it was open");
-    let _ = client.read_to_end(&mut Vec::new());
+    let mut it = client(&world, &life, 7);
+    it.write_all(&types(7, "0123456789abcdef0123", (&line, &line))).expect("it hears");
+    leaves(it);
     guard.signal(Signal::CONT);
     let ran = world.abide.run(&["type", &life.id, "echo visi'ble'", "--enter"]);
     assert_eq!(ran.code(), Some(0), "{ran:?}");
@@ -121,12 +162,6 @@ fn what_a_line_wrote_that_ended_its_shell_is_told_in_every_form() {
     }
 }
 
-/// How often this stands in what is recorded.
-fn recorded(world: &World, id: &str, piece: &str) -> usize {
-    let recording = std::fs::read(world.dir(id).join("recording")).expect("it is there");
-    recording.windows(piece.len()).filter(|bytes| *bytes == piece.as_bytes()).count()
-}
-
 #[test]
 fn what_a_killed_exec_had_begun_to_type_is_in_nobodys_way_and_hides_nothing() {
     let world = World::new();
@@ -136,7 +171,7 @@ fn what_a_killed_exec_had_begun_to_type_is_in_nobodys_way_and_hides_nothing() {
     assert_eq!(exec(&world, &life, line).code(), Some(0));
     let mut killed = world.abide.command(&["exec", &life.id, "--", "echo ki''lled"]);
     let mut killed = killed.spawn().expect("it starts");
-    until("it has begun", || recorded(&world, &life.id, "\"echo ki''lled\"") > 0);
+    until("it has begun", || recorded(&world, &life.id, b"\"echo ki''lled\"") > 0);
     killed.kill().expect("it is ours");
     let _ = killed.wait();
     let ran = world.abide.run(&["type", &life.id, "echo visi'ble'", "--enter"]);
@@ -154,7 +189,7 @@ fn exec_in_zsh_sees_what_it_typed_whatever_else_is_shown_meanwhile() {
     for number in 1..=5 {
         let ran = exec(&world, &life, "true");
         assert_eq!(ran.code(), Some(0), "{ran:?}");
-        assert_eq!(recorded(&world, &life.id, "\"phase\":\"more\""), number + 1, "it is typed in two steps");
+        assert_eq!(recorded(&world, &life.id, b"\"phase\":\"more\""), number + 1, "it is typed in two steps");
     }
 }
 
