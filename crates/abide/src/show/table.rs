@@ -12,6 +12,8 @@ const GAP: usize = 2;
 const USUAL: usize = 32;
 /// How far what has no room beside is indented below.
 const BELOW: usize = 4;
+/// So much of the last column is left before any other gives way.
+const SHORT: usize = 12;
 /// No column is made narrower than this to fit.
 const NARROWEST: usize = 6;
 
@@ -117,9 +119,14 @@ fn widths(rows: &[Vec<Cell>], limit: Option<usize>) -> Vec<usize> {
     (0..columns).map(width).collect()
 }
 
-/// Takes from the widest column until all fit or none can give.
+/// Takes from the widest column until all fit or none can give; first from the last, as long as that says something.
 fn fit(widths: &mut [usize], fixed: usize, limit: usize) {
     let mut excess = widths.iter().sum::<usize>().saturating_sub(limit);
+    if let Some(last) = widths.iter_mut().skip(fixed).last() {
+        let given = last.saturating_sub(SHORT).min(excess);
+        *last -= given;
+        excess -= given;
+    }
     while excess > 0 {
         let widest = widths.iter_mut().skip(fixed).max_by_key(|width| **width);
         let Some(width) = widest.filter(|width| **width > NARROWEST) else {
@@ -171,6 +178,13 @@ mod tests {
         let rows: &[&[&str]] = &[&["k3v9q2zr", "short", "a very long command line indeed"]];
         assert_eq!(shown(Some(30), rows), "k3v9q2zr  short  a very long …\n");
         assert_eq!(shown(Some(3), rows), "k3v9q2zr  short  a ver…\n");
+    }
+
+    #[test]
+    fn the_last_column_gives_way_before_the_others() {
+        let rows: &[&[&str]] = &[&["k3v9q2zr", "lost, helpers died", "a very long command"]];
+        assert_eq!(shown(Some(42), rows), "k3v9q2zr  lost, helpers died  a very long…\n");
+        assert_eq!(shown(Some(38), rows), "k3v9q2zr  lost, helpers…  a very long…\n");
     }
 
     #[test]
