@@ -1,5 +1,7 @@
 //! What was typed: the root of the command line. `refused` tells what makes no sense, `nearest` what was meant.
 
+#[cfg(test)]
+mod documented;
 pub(crate) mod nearest;
 mod refused;
 

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Front, OneOf, Verb};
-use crate::show::fact::{FactView, Facts};
+use crate::show::fact::{Above, FactView, Facts};
+use crate::show::page::Page;
 use crate::when;
 
 const EXAMPLES: &str = "Examples:
@@ -59,13 +60,14 @@ impl Verb for Args {
         let named = self.sessions.iter().map(|wanted| sessions.find(wanted).map(|session| session.id));
         let named = named.collect::<Result<Vec<_>, _>>()?;
         let wanted = if named.is_empty() { Wanted::All } else { Wanted::These(named) };
-        let (mut facts, mut failure) = (Facts::default(), None);
+        let (mut facts, mut above, mut failure) = (Facts::default(), Above::default(), None);
         let mut give = |witnessed: Witnessed| {
             let view = facts.view(&witnessed);
             if since.is_none_or(|since| view.is_since(since)) {
+                let put = |page: &mut Page| view.put(page, &mut above);
                 failure = match self.follow {
-                    true => front.output.show(&view, |page| view.put(page)).err(),
-                    false => front.output.item(ITEMS, &view, |page| view.put(page)).err(),
+                    true => front.output.show(&view, put).err(),
+                    false => front.output.item(ITEMS, &view, put).err(),
                 };
             }
             failure.is_none() && front.output.has_reader()

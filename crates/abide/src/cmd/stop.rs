@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use abide_core::failure::Failure;
@@ -15,9 +14,10 @@ use serde::Serialize;
 use super::{Front, Verb, run};
 use crate::config::key::Key;
 use crate::show::page::Page;
+use crate::show::session::failed::FailedView;
 use crate::show::session::{OutcomeView, SurvivorView};
 use crate::show::time;
-use crate::show::word::{CodeName, StatusName};
+use crate::show::word::StatusName;
 
 const EXAMPLES: &str = "Examples:
   abide stop nightly              asks; after ten seconds insists
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 #[schemars(rename = "Stop")]
 pub(crate) enum StopView {
     One(StoppedView),
-    Several { sessions: Vec<StoppedView>, failed: Vec<NotStoppedView> },
+    Several { sessions: Vec<StoppedView>, failed: Vec<FailedView> },
 }
 
 /// What became of it.
@@ -59,15 +59,6 @@ pub(crate) struct StoppedView {
     outcome: Option<OutcomeView>,
     /// Processes of the session that are still alive.
     survivors: Vec<SurvivorView>,
-}
-
-/// A session that was not stopped.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NotStopped")]
-pub(crate) struct NotStoppedView {
-    id: String,
-    code: CodeName,
-    reason: String,
 }
 
 impl Verb for Args {
@@ -104,7 +95,8 @@ impl Verb for Args {
             |(session, view): (&Session, &StoppedView)| session.is_proved_dead() && view.survivors.is_empty();
         let all_done = stopped.iter().zip(&views).all(done);
         let failed = failures.first().map(|(_, failure)| failure.code.kind().exit_code());
-        let data = StopView::new(views, &failures, found.len());
+        let failures_shown = failures.iter().map(|(id, failure)| FailedView::new(id, failure, &front.output));
+        let data = StopView::new(views, failures_shown.collect(), found.len());
         front.output.show(&data, |page| {
             data.views().iter().zip(&stopped).for_each(|(view, session)| view.put(page, session));
         })?;
@@ -125,17 +117,12 @@ impl Verb for Args {
 }
 
 impl StopView {
-    fn new(mut views: Vec<StoppedView>, failures: &[(String, Failure)], asked: usize) -> Self {
+    fn new(mut views: Vec<StoppedView>, failed: Vec<FailedView>, asked: usize) -> Self {
         match views.pop() {
             Some(one) if asked == 1 => Self::One(one),
             last => {
                 views.extend(last);
-                let failed = failures.iter().map(|(id, failure)| NotStoppedView {
-                    id: id.clone(),
-                    code: CodeName(failure.code),
-                    reason: failure.message.clone(),
-                });
-                Self::Several { sessions: views, failed: failed.collect() }
+                Self::Several { sessions: views, failed }
             }
         }
     }
@@ -171,23 +158,17 @@ impl StoppedView {
 /// Who watches hears what is waited for if it takes longer than this.
 const QUIET_MS: u64 = 1_000;
 
-/// Stops all of them at once.
 fn stop(front: &Front, sessions: &Sessions, all: &[Session], grace_ms: u64) -> Vec<Result<Session, Failure>> {
     let asking: Vec<Vec<i32>> = all.iter().map(Session::asking).collect();
     let steps = asking.iter().map(Vec::len).max().unwrap_or(0);
     let left = grace_ms.saturating_mul(steps as u64).saturating_sub(QUIET_MS);
     let (going_on, hear) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        let stop = |session| {
-            let going_on = going_on.clone();
-            scope.spawn(move || {
-                let stopped = sessions.stop(session, grace_ms);
-                drop(going_on);
-                stopped
-            })
-        };
-        let stopping: Vec<_> = all.iter().map(stop).collect();
-        drop(going_on);
+        let stopping = scope.spawn(move || {
+            let stopped = sessions.stop_all(all, grace_ms);
+            drop(going_on);
+            stopped
+        });
         let watched = left > 0 && std::io::stderr().is_terminal();
         let quiet = Duration::from_millis(QUIET_MS);
         if watched && hear.recv_timeout(quiet) == Err(RecvTimeoutError::Timeout) {
@@ -201,8 +182,6 @@ fn stop(front: &Front, sessions: &Sessions, all: &[Session], grace_ms: u64) -> V
             };
             front.output.remark(&format!("abide: {says}"));
         }
-        let join =
-            |stopping: ScopedJoinHandle<'_, _>| stopping.join().unwrap_or_else(|panic| resume_unwind(panic));
-        stopping.into_iter().map(join).collect()
+        stopping.join().unwrap_or_else(|panic| resume_unwind(panic))
     })
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Faulty, Front, Verb, ended_by, run};
-use crate::show::list::used::{self, Sample, UseView};
+use crate::show::list::used::{self, Measured, Sample, UseView};
 use crate::show::page::Page;
 
 const EXAMPLES: &str = "Examples:
@@ -51,8 +51,6 @@ pub(crate) struct TopView {
 
 /// How long the first look is from the second.
 const FIRST_MS: u64 = 500;
-/// Who looks more often sees nothing but rounding.
-const LEAST_MS: u64 = 100;
 
 impl Verb for Args {
     type Data = TopView;
@@ -64,30 +62,30 @@ impl Verb for Args {
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let every = run::parse_duration(&self.every)?;
-        if every < LEAST_MS {
+        if every < used::LEAST_MS {
             return Err(Failure::new(
                 Code::Usage,
                 format!("`{}` is too short to measure anything", self.every),
             )
-            .hint(format!("`--every {LEAST_MS}ms` is the least")));
+            .hint(format!("`--every {}ms` is the least", used::LEAST_MS)));
         }
         let sessions = front.sessions()?;
         for wanted in &self.sessions {
             let session = sessions.find(wanted)?;
             admit(session.id.as_str(), session.verdict.status, Column::Stoppable)?;
         }
-        let mut before = self.sample(&sessions)?;
+        let before = self.sample(&sessions)?;
         let looks_on = io::stdin().is_terminal() && io::stdout().is_terminal();
         if self.once || front.output.is_json() || !looks_on {
             pause(FIRST_MS);
             return self.once(front, &before, &self.sample(&sessions)?);
         }
+        let mut measured = Measured::new(before);
         let left = watch(FIRST_MS, every, &mut || {
-            let now = self.sample(&sessions)?;
+            measured.take(self.sample(&sessions)?);
             let mut page = front.output.page();
-            used::put_head(&mut page, &now.since(&before));
-            self.put(&mut page, &now.since(&before));
-            before = now;
+            used::put_head(&mut page, measured.views());
+            self.put(&mut page, measured.views());
             Ok(page.text().to_owned())
         })?;
         Ok(left.map_or(0, ended_by))

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::{Front, Verb};
 use crate::show::meter::{Meter, Unit};
-use crate::show::word::{CodeName, StatusName, count};
+use crate::show::session::failed::FailedView;
+use crate::show::word::count;
 
 const EXAMPLES: &str = "Examples:
   abide upgrade              all running sessions become this version; no program notices
@@ -38,32 +39,8 @@ pub(crate) struct UpgradeView {
     already: Vec<String>,
     /// Sessions that ended meanwhile.
     ended: Vec<String>,
+    /// Sessions that go on as they were.
     failed: Vec<FailedView>,
-}
-
-/// A session that goes on as it was.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NotUpgraded")]
-struct FailedView {
-    id: String,
-    reason: String,
-    code: CodeName,
-    /// Its status when that was tried.
-    status: Option<StatusName>,
-    /// The way out.
-    hint: Option<String>,
-}
-
-impl FailedView {
-    fn new(id: &str, failure: &Failure, front: &Front) -> Self {
-        Self {
-            id: id.to_owned(),
-            reason: failure.message.clone(),
-            code: CodeName(failure.code),
-            status: failure.status.map(StatusName),
-            hint: failure.hint.as_ref().map(|hint| front.output.hinted(hint)),
-        }
-    }
 }
 
 impl Verb for Args {
@@ -102,7 +79,8 @@ impl Verb for Args {
                 Err(failure) => failures.push((done.id, failure)),
             }
         }
-        data.failed = failures.iter().map(|(id, failure)| FailedView::new(id, failure, front)).collect();
+        data.failed =
+            failures.iter().map(|(id, failure)| FailedView::new(id, failure, &front.output)).collect();
         front.output.show(&data, |page| {
             for (ids, says) in [(&data.upgraded, "now run"), (&data.already, "ran already")] {
                 if !ids.is_empty() {

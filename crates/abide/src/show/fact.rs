@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::page::{Page, Tone};
 use super::secret;
+use super::table::{self, Cell};
 use super::time::Time;
 
 /// One fact, or a place where one cannot be read.
@@ -75,19 +76,58 @@ impl FactView {
         self.at.is_none_or(|at| at.0 >= wall)
     }
 
-    /// Puts its line on the page.
-    pub(crate) fn put(&self, page: &mut Page) {
+    /// Puts its line on the page. Where there is little room, the day and the boot stand above all that have them.
+    pub(crate) fn put(&self, page: &mut Page, above: &mut Above) {
         let at = self.at.map_or_else(|| "-".to_owned(), Time::local_exact);
-        let tone = if self.at.is_none() { Tone::Bad } else { Tone::Plain };
-        page.put(Tone::Faint, &format!("{at:23}")).blanks(2).put(Tone::Strong, &self.session).blanks(2);
-        page.put(tone, &format!("{:11}", self.fact)).blanks(2);
-        let before = 23 + 2 + self.session.len() + 2 + 11 + 2 + 21 + 2;
-        if page.has_room(before) {
-            page.put(Tone::Faint, &format!("{:21}", self.witness)).blanks(2);
-            page.flow(tone, &self.says, before, before);
-        } else {
-            page.put(Tone::Faint, &self.witness).end();
-            page.blanks(4).flow(tone, &self.says, 4, 4);
+        if page.has_room(self.before(INSTANT, WITNESS)) {
+            return self.put_line(page, (&at, INSTANT), (&self.witness, WITNESS));
         }
+        let (day, at) = at.split_at_checked(DAY).unwrap_or(("", &at));
+        let (witness, boot) = self.witness.split_once('@').unwrap_or((&self.witness, ""));
+        let mut stands = above.clone();
+        for (was, is) in [(&mut stands.day, day.trim_end()), (&mut stands.boot, boot)] {
+            if !is.is_empty() {
+                is.clone_into(was);
+            }
+        }
+        if *above != stands {
+            let boot = if stands.boot.is_empty() { String::new() } else { format!("  boot {}", stands.boot) };
+            page.put(Tone::Faint, &format!("{}{boot}", stands.day)).end();
+            *above = stands;
+        }
+        self.put_line(page, (at, INSTANT - DAY), (witness, SHORT_WITNESS));
     }
+
+    /// How many cells stand before what it says, with an instant and a witness that are so wide.
+    fn before(&self, instant: usize, witness: usize) -> usize {
+        instant + 2 + self.session.len() + 2 + NAME + 2 + witness + 2
+    }
+
+    fn put_line(&self, page: &mut Page, (at, instant): (&str, usize), (witness, cells): (&str, usize)) {
+        let tone = if self.at.is_none() { Tone::Bad } else { Tone::Plain };
+        let row = vec![
+            Cell::faint(&format!("{at:instant$}")),
+            Cell::new(Tone::Strong, &self.session),
+            Cell::new(tone, &format!("{:NAME$}", self.fact)),
+            Cell::faint(&format!("{witness:cells$}")),
+            Cell::new(tone, &self.says),
+        ];
+        table::put_flowing(page, 0, &[row]);
+    }
+}
+
+/// So many cells an instant takes; its day, with the blank behind it, so many of these.
+const INSTANT: usize = 23;
+const DAY: usize = 11;
+/// The name of most facts.
+const NAME: usize = 11;
+/// Most witnesses, with their boot and without.
+const WITNESS: usize = 21;
+const SHORT_WITNESS: usize = 11;
+
+/// The day and the boot that stand above what follows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Above {
+    day: String,
+    boot: String,
 }

@@ -33,7 +33,7 @@ impl Tone {
 }
 
 /// No text is squeezed into less than this.
-const READABLE: usize = 30;
+pub(super) const READABLE: usize = 30;
 
 /// Text being put together.
 #[derive(Debug)]

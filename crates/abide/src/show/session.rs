@@ -1,6 +1,7 @@
 //! The JSON twin of a session: the fields that `inspect`, `ls` and `run` promise, all of them always there.
 
 mod agent;
+pub(crate) mod failed;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::page::{Page, Tone};
+use super::page::{Page, READABLE, Tone};
 use super::safe;
 
 const GAP: usize = 2;
 /// A cell that is wider than this does not make its column wider for all.
-const USUAL: usize = 24;
+const USUAL: usize = 32;
 /// How far what has no room beside is indented below.
 const BELOW: usize = 4;
+/// So much of the last column is left before any other gives way.
+const SHORT: usize = 12;
 /// No column is made narrower than this to fit.
 const NARROWEST: usize = 6;
 
@@ -39,7 +41,7 @@ impl Cell {
 
 /// Puts rows on the page, indented by some blanks. The first `fixed` columns are never cut.
 pub(crate) fn put(page: &mut Page, indent: usize, fixed: usize, rows: &[Vec<Cell>]) {
-    let natural = widths(rows);
+    let natural = widths(rows, page.width().map(|width| width.saturating_sub(indent)));
     let mut widths = natural.clone();
     let gaps = GAP * widths.len().saturating_sub(1);
     let limit = page.width().map(|limit| limit.saturating_sub(indent));
@@ -71,7 +73,7 @@ pub(crate) fn put(page: &mut Page, indent: usize, fixed: usize, rows: &[Vec<Cell
 /// Puts rows on the page whose last cell takes as many lines as it needs: beside the others, or below them where that
 /// would leave too little room.
 pub(crate) fn put_flowing(page: &mut Page, indent: usize, rows: &[Vec<Cell>]) {
-    let widths = widths(rows);
+    let widths = widths(rows, None);
     let before = indent + widths.iter().rev().skip(1).map(|width| width + GAP).sum::<usize>();
     for row in rows {
         let Some((last, others)) = row.split_last() else { continue };
@@ -83,7 +85,7 @@ pub(crate) fn put_flowing(page: &mut Page, indent: usize, rows: &[Vec<Cell>]) {
         page.blanks(indent);
         for (at, cell) in others.iter().enumerate() {
             let ends = !beside && at + 1 == others.len();
-            page.put(cell.tone, &cell.text);
+            page.put(cell.tone, if ends { cell.text.trim_end() } else { &cell.text });
             page.blanks(if ends { 0 } else { widths[at].saturating_sub(cell.text.width()) + GAP });
         }
         if beside {
@@ -95,24 +97,36 @@ pub(crate) fn put_flowing(page: &mut Page, indent: usize, rows: &[Vec<Cell>]) {
     }
 }
 
-/// How wide each column is: as its widest cell, but for cells that are wider than usual. The last has no other behind it.
-fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
+/// How wide each column is: as its widest cell, but where there is no room for that, cells that are wider than usual do not
+/// count. The last has no other behind it.
+fn widths(rows: &[Vec<Cell>], limit: Option<usize>) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| Some(row.get(column)?.text.width()));
+    let whole: Vec<usize> = (0..columns).map(|column| cells(column).max().unwrap_or(0)).collect();
+    if let (Some(limit), [others @ .., last]) = (limit, whole.as_slice())
+        && others.iter().map(|width| width + GAP).sum::<usize>() + last.min(&READABLE) <= limit
+    {
+        return whole;
+    }
     let usual = |column: usize| cells(column).filter(|width| *width <= USUAL).max();
     // Where most are so wide, that is what is usual.
     let mostly =
         |column: usize| cells(column).filter(|width| *width > USUAL).count() * 2 >= cells(column).count();
     let width = |column: usize| match usual(column).filter(|_| column + 1 < columns && !mostly(column)) {
         Some(usual) => usual,
-        None => cells(column).max().unwrap_or(0),
+        None => whole[column],
     };
     (0..columns).map(width).collect()
 }
 
-/// Takes from the widest column until all fit or none can give.
+/// Takes from the widest column until all fit or none can give; first from the last, as long as that says something.
 fn fit(widths: &mut [usize], fixed: usize, limit: usize) {
     let mut excess = widths.iter().sum::<usize>().saturating_sub(limit);
+    if let Some(last) = widths.iter_mut().skip(fixed).last() {
+        let given = last.saturating_sub(SHORT).min(excess);
+        *last -= given;
+        excess -= given;
+    }
     while excess > 0 {
         let widest = widths.iter_mut().skip(fixed).max_by_key(|width| **width);
         let Some(width) = widest.filter(|width| **width > NARROWEST) else {
@@ -167,6 +181,13 @@ mod tests {
     }
 
     #[test]
+    fn the_last_column_gives_way_before_the_others() {
+        let rows: &[&[&str]] = &[&["k3v9q2zr", "lost, helpers died", "a very long command"]];
+        assert_eq!(shown(Some(42), rows), "k3v9q2zr  lost, helpers died  a very long…\n");
+        assert_eq!(shown(Some(38), rows), "k3v9q2zr  lost, helpers…  a very long…\n");
+    }
+
+    #[test]
     fn an_unusual_cell_moves_only_its_own_row() {
         let long = "exited 3, declared 0, stopping, stopped";
         let rows: &[&[&str]] =
@@ -174,6 +195,9 @@ mod tests {
         let others = "b  exited 0  make\nc  failed    x\n";
         assert_eq!(shown(None, rows), format!("a  {long}  make test all of it\n{others}"));
         assert_eq!(shown(Some(60), rows), format!("a  {long}  make test all o…\n{others}"));
+        let all =
+            format!("a  {long}  make test all of it\nb  {:39}  make\nc  {:39}  x\n", "exited 0", "failed");
+        assert_eq!(shown(Some(63), rows), all, "none, where there is room for all");
     }
 
     #[test]

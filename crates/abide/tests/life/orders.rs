@@ -405,6 +405,8 @@ fn several_sessions_are_stopped_at_once_whatever_becomes_of_one_of_them() {
         (of("failed"), &told["failed"][0]["code"]),
         (vec![over.as_str().into()], &"not_stoppable".into())
     );
+    assert_eq!(told["failed"][0]["status"], "exited");
+    assert!(told["failed"][0]["hint"].is_string(), "there is a way out: {told}");
     for life in [&one, &other] {
         assert_eq!(
             life.program.0.ending(),

@@ -5,8 +5,9 @@ use std::process::Command;
 
 use abide_testkit::deadline::until;
 use abide_testkit::tools::need;
-use abide_testkit::{Abide, Ending, Observer, Running, Terminal};
+use abide_testkit::{Abide, Ending, Observer, Ran, Running, Terminal};
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::common::{Gate, Life, World, pid, streamed, waits};
 
@@ -67,6 +68,22 @@ fn every_session_becomes_the_new_version_and_nobody_notices() {
 /// Another executable, the same program.
 fn another(world: &World) -> Abide {
     world.abide.copied_to(&world.home.around().join("abide-new"))
+}
+
+#[test]
+fn an_upgrade_of_many_says_how_far_it_is_to_who_looks_on_and_a_stop_of_them_needs_few_descriptors() {
+    let world = World::new();
+    let ids: Vec<String> = (0..20).map(|_| world.launch(&[], &["sleep", "300"])).collect();
+    let shown = Terminal::start(&another(&world).command(&["upgrade"])).rest();
+    assert!(shown.contains("abide: upgrading: 100% of 20 sessions"), "{shown:?}");
+    assert!(shown.contains("\r\u{1b}[K20 sessions now run as"), "the line is given back: {shown:?}");
+    let all = world.abide.run(&["ls", "-q"]).stdout.replace('\n', " ");
+    let stop = format!("ulimit -n 40; \"$0\" --json stop --grace 0s {all}");
+    let stopped = Ran::of(&mut world.bash(&stop, &[]));
+    assert_eq!((stopped.code(), &stopped.json()["data"]["failed"]), (Some(0), &json!([])), "{stopped:?}");
+    for id in ids {
+        assert_eq!(world.inspect(&id)["outcome"]["signal"], 15, "{id}");
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
+use std::panic::resume_unwind;
+use std::thread;
 
 use abide_core::evidence::{Body, Role, Signalled, StopAsked, Survivor};
 use abide_core::failure::{Code, Failure};
@@ -13,6 +15,7 @@ use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest};
 use abide_sys::{clock, signal};
 
+use crate::Sessions;
 use crate::act::seal;
 use crate::agents;
 use crate::place;
@@ -31,6 +34,31 @@ const DEATH_MS: u64 = 5_000;
 const RAISE_MS: u64 = 5_000;
 /// How often to look whether a guard is there again.
 const LOOK_MS: u64 = 50;
+
+/// More at once would be no faster.
+const AT_ONCE: u64 = 64;
+/// No stop holds more descriptors at once.
+const DESCRIPTORS: u64 = 16;
+
+impl Sessions {
+    /// Ends several sessions, as many at once as there are descriptors for. What becomes of one changes nothing for the
+    /// others; the answers come in the order of the sessions.
+    #[must_use]
+    pub fn stop_all(&self, sessions: &[Session], grace_ms: u64) -> Vec<Result<Session, Failure>> {
+        let at_once = (poll::descriptors_allowed() / DESCRIPTORS).saturating_sub(1).clamp(1, AT_ONCE);
+        let few = |few: &[Session]| {
+            thread::scope(|scope| {
+                let stop = |session| scope.spawn(move || self.stop(session, grace_ms));
+                let stopping: Vec<_> = few.iter().map(stop).collect();
+                let join = |one: thread::ScopedJoinHandle<'_, _>| {
+                    one.join().unwrap_or_else(|panic| resume_unwind(panic))
+                };
+                stopping.into_iter().map(join).collect::<Vec<_>>()
+            })
+        };
+        sessions.chunks(usize::try_from(at_once).unwrap_or(1)).flat_map(few).collect()
+    }
+}
 
 /// Ends a session. Returns once the death of its program is proved and on record, whoever does it: a guard that dies over
 /// it is followed by the next one, and where none comes it is done here.

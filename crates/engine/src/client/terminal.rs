@@ -33,6 +33,11 @@ impl Terminal {
         self.waiting.len() < WAITING
     }
 
+    /// Whether nothing waits for it.
+    pub(super) const fn took_all(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Writes what it takes now.
     pub(super) fn write(&mut self) -> io::Result<()> {
         let mut written = 0;

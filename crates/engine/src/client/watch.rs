@@ -58,10 +58,10 @@ fn show(
 ) -> Result<Option<i32>, Failure> {
     let mut due = clock::now().boot.saturating_add(first_ms);
     loop {
-        let left = due.saturating_sub(clock::now().boot);
+        let left = wait_ms(due, clock::now().boot, terminal.took_all());
         let stdin = io::stdin();
         let reading = [Interest::reading(signals.as_fd()), Interest::reading(stdin.as_fd())];
-        let ready = poll::wait(&[&reading[..], &[terminal.interest()]].concat(), Some(left));
+        let ready = poll::wait(&[&reading[..], &[terminal.interest()]].concat(), left);
         while let Some(caught) = signals.next() {
             if caught.number != signal::WINCH {
                 return Ok(Some(caught.number));
@@ -74,11 +74,17 @@ fn show(
         if terminal.write().is_err() {
             return Ok(None);
         }
-        if due <= clock::now().boot && terminal.has_room() {
+        if wait_ms(due, clock::now().boot, terminal.took_all()) == Some(0) {
             terminal.add(&picture(&lines()?, own_size()));
             due = clock::now().boot.saturating_add(every_ms);
         }
     }
+}
+
+/// How long until the next lines are made. For a terminal that has yet to take the last ones none are made: it would be
+/// shown what is long over.
+const fn wait_ms(due: u64, now: u64, took_all: bool) -> Option<u64> {
+    if took_all { Some(due.saturating_sub(now)) } else { None }
 }
 
 /// As many of the lines as there is room for, written over what stood there.
@@ -91,6 +97,15 @@ fn picture(lines: &str, size: Size) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn for_a_terminal_that_takes_nothing_nothing_is_made_and_no_time_ends_the_waiting() {
+        assert_eq!(
+            [wait_ms(7, 5, true), wait_ms(7, 7, true), wait_ms(7, 9, true)],
+            [Some(2), Some(0), Some(0)]
+        );
+        assert_eq!([wait_ms(7, 5, false), wait_ms(7, 9, false)], [None, None]);
+    }
 
     #[test]
     fn a_picture_is_no_higher_than_its_terminal_and_leaves_nothing_of_the_one_before() {

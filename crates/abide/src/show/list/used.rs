@@ -19,6 +19,34 @@ pub(crate) struct Sample {
     pub(crate) used: Vec<(Vec<Used>, Session)>,
 }
 
+/// Who looks more often sees nothing but rounding.
+pub(crate) const LEAST_MS: u64 = 100;
+
+/// What was measured last, and from when the next counts.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    before: Sample,
+    views: Vec<UseView>,
+}
+
+impl Measured {
+    pub(crate) fn new(before: Sample) -> Self {
+        Self { views: before.since(&before), before }
+    }
+
+    /// Measures, unless that would be so soon that it says nothing: a terminal that changes its size asks at once.
+    pub(crate) fn take(&mut self, now: Sample) {
+        if now.at.saturating_sub(self.before.at) >= LEAST_MS {
+            self.views = now.since(&self.before);
+            self.before = now;
+        }
+    }
+
+    pub(crate) fn views(&self) -> &[UseView] {
+        &self.views
+    }
+}
+
 /// What one session uses.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Use")]
@@ -66,12 +94,15 @@ fn view((processes, session): &(Vec<Used>, Session), before: &Sample, over: u64)
     let all =
         |processes: &[Used]| processes.iter().map(|one| one.spent.cpu_ms + one.spent.cpu_ms_of_dead).sum();
     let (now, then): (u64, u64) = (all(processes), all(earlier));
-    let processes: Vec<_> = processes.iter().map(|one| process(one, earlier, over)).collect();
+    // What it used before it was looked at first was not used between the looks.
+    let new = earlier.is_empty();
+    let processes: Vec<_> =
+        processes.iter().map(|one| process(one, if new { processes } else { earlier }, over)).collect();
     UseView {
         id: session.id.to_string(),
         name: session.name().map(str::to_owned),
         status: StatusName(session.verdict.status),
-        cpu_percent: if earlier.is_empty() { 0 } else { percent(now, then, over) },
+        cpu_percent: if new { 0 } else { percent(now, then, over) },
         cpu_ms: now,
         memory_bytes: processes.iter().map(|one| one.memory_bytes).sum(),
         processes,
@@ -164,4 +195,19 @@ pub(crate) fn put_processes(page: &mut Page, views: &[UseView]) {
 fn busy(percent: u64) -> Cell {
     let tone = if percent >= 50 { Tone::Warn } else { Tone::Plain };
     Cell::new(tone, &format!("{percent}%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_sooner_than_anything_can_be_measured_is_answered_with_what_was_measured_last() {
+        let sample = |at| Sample { at, used: Vec::new() };
+        let mut measured = Measured::new(sample(1_000));
+        for (at, from) in [(1_001, 1_000), (1_099, 1_000), (1_100, 1_100), (1_150, 1_100), (3_000, 3_000)] {
+            measured.take(sample(at));
+            assert_eq!(measured.before.at, from, "{at}");
+        }
+    }
 }

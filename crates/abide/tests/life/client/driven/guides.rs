@@ -85,6 +85,64 @@ fn every_command_of_the_readme_runs_as_it_stands_there() {
     assert_eq!((left.code(), world.abide.run(&["ls", "-q"]).stdout.as_str()), (Some(0), ""), "{left:?}");
 }
 
+/// The only block of a paper that begins like this.
+fn block(paper: &str, language: &str) -> String {
+    let text = fs::read_to_string(Path::new(GUIDES).join("..").join(paper)).expect("it is there");
+    let found: Vec<&str> =
+        text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix(language)).collect();
+    assert_eq!(found.len(), 1, "{paper}: {found:?}");
+    found[0].to_owned()
+}
+
+#[test]
+fn every_command_about_pictures_runs_as_it_stands_there() {
+    let world = World::new();
+    let work = world.beside("work");
+    fs::create_dir(&work).expect("there is room");
+    for name in ["nightly", "build"] {
+        assert_eq!(world.wait(&world.launch(&["--name", name], &["echo", "drawn"])).0, Some(0));
+    }
+    // The clock may not have been there since these began.
+    let typed = block("pictures.md", "\n").replace("--at 14:03", "--at +0s");
+    let script = format!("set -e; cd {work}; export PATH=${{0%/*}}:$PATH\n{typed}");
+    let ran = Ran::of(&mut world.bash(&script, &[]));
+    assert_eq!(ran.code(), Some(0), "{ran:?}");
+    for made in ["nightly.png", "then.svg", "demo.gif"] {
+        assert!(Path::new(&work).join(made).exists(), "{made}: {ran:?}");
+    }
+}
+
+#[test]
+fn the_unit_that_keeps_a_session_starts_and_stops_it_by_what_it_says() {
+    let world = World::new();
+    let bin = world.beside("bin");
+    fs::create_dir(&bin).expect("there is room");
+    let make = world.home.around().file("bin/make", "#!/bin/sh\nexec sleep 300\n");
+    fs::set_permissions(&make, Permissions::from_mode(0o755)).expect("it is ours");
+    let unit = block("keeping-sessions.md", "ini\n");
+    let (mut ran, keys) = (0, ["ExecStart=%h/.cargo/bin/", "ExecStop=%h/.cargo/bin/"]);
+    for line in keys.iter().filter_map(|key| unit.lines().find_map(|line| line.strip_prefix(key))) {
+        let script = format!("export PATH={bin}:${{0%/*}}:$PATH\n{line}");
+        let done = Ran::of(&mut world.bash(&script, &[]));
+        assert_eq!(done.code(), Some(0), "{line}: {done:?}");
+        let status = world.abide.json(&["inspect", "nightly"])["data"]["status"].clone();
+        assert_eq!(status, ["running", "exited"][ran], "{line}");
+        ran += 1;
+    }
+    assert_eq!(ran, 2, "{unit}");
+}
+
+#[test]
+fn the_settings_of_the_paper_about_notifications_are_taken_as_they_stand_there() {
+    let world = World::new();
+    let _path = world.home.config(&block("notifications.md", "toml\n"));
+    let told = world.abide.run(&["config"]);
+    assert_eq!((told.code(), told.stderr.as_str()), (Some(0), ""), "{told:?}");
+    for set in ["notify-send", "http://127.0.0.1:8080/hook", "turn"] {
+        assert!(told.stdout.contains(set), "{set}: {told:?}");
+    }
+}
+
 /// Runs all blocks of a guide, one after the other, in a directory of their own; says all of this, and leaves no session
 /// that goes on.
 fn runs(guide: &str, says: &[&str]) {
