@@ -11,7 +11,8 @@ use crate::common::Stage;
 use crate::usage::verbs;
 
 /// The requests that a page may use, and how many words each takes.
-const REQUESTS: [(&str, usize); 6] = [(".TH", 5), (".SH", 1), (".PP", 0), (".TP", 0), (".nf", 0), (".fi", 0)];
+const REQUESTS: [(&str, usize); 7] =
+    [(".TH", 5), (".SH", 1), (".SS", 1), (".PP", 0), (".TP", 0), (".nf", 0), (".fi", 0)];
 
 /// Holds a page against the language: known requests, sections that hold something, escapes that exist.
 fn check_structure(name: &str, page: &str) {
@@ -112,6 +113,25 @@ fn a_page_says_what_help_says() {
             assert!(words.contains(&sentence.join(" ")), "{verb}: {sentence:?}: {words}");
         }
     }
+}
+
+#[test]
+fn the_manual_has_the_commands_in_the_groups_of_the_help() {
+    let stage = Stage::new();
+    let verbs = verbs(&stage);
+    let page = plain(&stage.text(&["man"]));
+    let told = page.split(".SH ").find(|section| section.starts_with("\"COMMANDS\"")).expect("it is there");
+    let group = |line: &str| Some(line.strip_prefix(".SS \"")?.trim_end_matches('"').to_owned());
+    let verb = |line: &str| Some(line.strip_prefix("abide-")?.strip_suffix("(1)")?.to_owned());
+    let told: Vec<String> = told.lines().filter_map(|line| group(line).or_else(|| verb(line))).collect();
+    let help = stage.text(&["--help"]);
+    let shown = help.lines().filter_map(|line| {
+        let verb = line.strip_prefix("  ").and_then(|line| line.split(' ').next());
+        let verb = verb.filter(|verb| verbs.iter().any(|known| known == verb));
+        let group = line.strip_suffix(':').filter(|title| !["Examples", "Options"].contains(title));
+        verb.or(group).map(str::to_owned)
+    });
+    assert_eq!(told, shown.collect::<Vec<_>>());
 }
 
 #[test]

@@ -156,8 +156,11 @@ fn main_page(root: &Declared) -> PageView {
     head(&mut roff, "abide", root);
     options(&mut roff, root);
     roff.section("Commands");
-    for verb in below(root) {
-        roff.item(&format!("abide-{}(1)", verb.get_name()), &text(verb.get_about()));
+    for (group, names) in Command::GROUPS {
+        roff.subsection(group);
+        for verb in names.iter().filter_map(|name| root.find_subcommand(name)) {
+            roff.item(&format!("abide-{}(1)", verb.get_name()), &text(verb.get_about()));
+        }
     }
     roff.section("Configuration").prose(&text(config_help(root)));
     for key in Key::ALL {

@@ -20,6 +20,11 @@ impl Roff {
         self
     }
 
+    pub(super) fn subsection(&mut self, title: &str) -> &mut Self {
+        let _ = writeln!(self.0, ".SS \"{}\"", escape(title));
+        self
+    }
+
     /// One line as it is.
     pub(super) fn line(&mut self, text: &str) -> &mut Self {
         let _ = writeln!(self.0, "{}", guarded(&escape(text)));
