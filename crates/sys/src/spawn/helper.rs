@@ -18,7 +18,7 @@ pub const HELPER: &CStr = c"abide-helper";
 /// # Errors
 /// If no process can be made.
 pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let (pid, report) = start(image, fds, true)?;
+    let (pid, report, birth) = start(image, fds, true)?;
     let mut status = 0;
     // SAFETY: waits for the process that was just made; `status` outlives the call.
     while unsafe { libc::waitpid(pid, &raw mut status, 0) } == -1 {
@@ -27,18 +27,22 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
             return Err(error);
         }
     }
-    match failure(&report) {
+    // Says so once nobody can say anything more: then nobody is in our memory either, whoever was killed meanwhile.
+    let failed = failure(&report);
+    drop(birth);
+    match failed {
         Some((errno, _)) => Err(io::Error::from_raw_os_error(errno)),
         None => Ok(()),
     }
 }
 
-/// Starts a helper of ours and holds it: in a session of its own, with the given descriptors as 3, 4, ... and no others.
+/// Starts a helper of ours and holds it: in a session of its own, with the given descriptors as 3, 4, ... and no others. It gets
+/// a copy of our memory: who serves a program does not stand still until another process has come up.
 ///
 /// # Errors
 /// If no process can be made.
 pub fn helper(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<(u32, OwnedFd)> {
-    let (pid, _) = start(image, fds, false)?;
+    let (pid, _, _) = start(image, fds, false)?;
     Ok((pid.cast_unsigned(), held(pid)?))
 }
 
@@ -55,14 +59,17 @@ struct Birth<'a> {
     stacks: Stacks,
 }
 
-/// Starts a helper: its pid, or that of the one that starts it, and where it says why it could not come up.
-fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<(i32, OwnedFd)> {
+/// A process that was just made, where it says why it could not come up, and what it needs until it has.
+type Started<'a> = (i32, OwnedFd, Box<Birth<'a>>);
+
+/// Starts a helper: its pid, or, if it is made in our memory, that of the one that starts it.
+fn start<'a>(image: &'a Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<Started<'a>> {
     let (report, report_out) = pipe_with(PipeFlags::CLOEXEC)?;
     let null =
         rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, 0.into())?;
     let mut wanted = vec![null.as_raw_fd(); 3];
     wanted.extend(fds.iter().map(AsRawFd::as_raw_fd));
-    let mut birth = Birth {
+    let mut birth = Box::new(Birth {
         image,
         argv: pointers(&image.argv),
         env: pointers(&image.env),
@@ -71,33 +78,36 @@ fn start(image: &Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Result<(i32,
         report: report_out.as_raw_fd(),
         twice,
         stacks: Stacks::new()?,
-    };
+    });
+    let stack = birth.stacks.top(0);
     let mask = block_all();
-    // SAFETY: the new process calls only async-signal-safe functions on what `birth` holds, which outlives it there: we go on
-    // when it has exec'd or ended.
-    let pid = unsafe { share(first, birth.stacks.top(0), &raw mut birth) };
+    // SAFETY: the new process calls only async-signal-safe functions on what `birth` holds: on a copy of it, or on it, and then
+    // `detached` keeps it until there is nobody left who could need it.
+    let pid = unsafe { born(first, stack, &raw mut *birth, if twice { SHARED } else { 0 }) };
     let failed = io::Error::last_os_error();
     restore(&mask);
-    if pid < 0 { Err(failed) } else { Ok((pid, report)) }
+    if pid < 0 { Err(failed) } else { Ok((pid, report, birth)) }
 }
 
-/// A process in our memory, on a stack of its own, until it execs or ends; until then we stand still. Nothing is copied for what
-/// would be thrown away at once.
+/// In our memory until it execs or ends, and until then we stand still: nothing is copied for what would be thrown away at once.
+const SHARED: libc::c_int = libc::CLONE_VM | libc::CLONE_VFORK;
+
+/// A process on a stack of its own.
 ///
 /// # Safety
-/// `born` must not return, and must leave our memory as it may be.
-unsafe fn share(
-    born: extern "C" fn(*mut libc::c_void) -> libc::c_int,
+/// `does` must not return, and must leave our memory as it may be.
+unsafe fn born(
+    does: extern "C" fn(*mut libc::c_void) -> libc::c_int,
     stack: *mut libc::c_void,
     birth: *mut Birth<'_>,
+    sharing: libc::c_int,
 ) -> libc::pid_t {
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: the stack is as large as what `born` does needs, and nobody else's; the caller answers for the rest.
-    unsafe { libc::clone(born, stack, flags, birth.cast()) }
+    // SAFETY: the stack is as large as what `does` needs, and nobody else's; the caller answers for the rest.
+    unsafe { libc::clone(does, stack, sharing | libc::SIGCHLD, birth.cast()) }
 }
 
 extern "C" fn first(birth: *mut libc::c_void) -> libc::c_int {
-    // SAFETY: `start` made it, and stands still; all calls are async-signal-safe.
+    // SAFETY: `start` made it, and stands still or has its own; all calls are async-signal-safe.
     unsafe {
         let birth = &mut *birth.cast::<Birth<'_>>();
         // Inherited by the second process, so that one is known for what it is from its first instant on.
@@ -106,7 +116,7 @@ extern "C" fn first(birth: *mut libc::c_void) -> libc::c_int {
         if !birth.twice {
             second((&raw mut *birth).cast());
         }
-        if share(second, birth.stacks.top(1), &raw mut *birth) == -1 {
+        if born(second, birth.stacks.top(1), &raw mut *birth, SHARED) == -1 {
             give_up(birth.report);
         }
         libc::_exit(0)
