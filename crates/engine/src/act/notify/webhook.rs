@@ -109,7 +109,12 @@ fn resolve(authority: &str) -> io::Result<Vec<SocketAddr>> {
     }
     let (name, port) = authority.rsplit_once(':').ok_or(io::ErrorKind::InvalidInput)?;
     let port = port.parse().map_err(io::Error::other)?;
-    let told = Command::new("getent").args(["ahosts", "--", name]).output()?;
+    if name.starts_with('-') {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let told = Command::new("getent").args(["ahosts", name]).output();
+    let told =
+        told.map_err(|e| io::Error::new(e.kind(), format!("getent, which looks up names, cannot run: {e}")))?;
     let told = String::from_utf8_lossy(&told.stdout);
     let mut found: Vec<SocketAddr> = Vec::new();
     for line in told.lines() {
