@@ -214,11 +214,11 @@ pub(crate) fn take_turn(evidence: &File) {
 }
 
 /// Waits for the word that is being declared, by whoever saw the session go on: nobody else declares one from now on, if it
-/// is over. False if it may yet come; a sealer declares none that was not there. Who is not `patient` only looks.
+/// is over. False if it may yet come. Who is not `patient` only looks, and takes it from a sealer that none does.
 pub(crate) fn wait_for_word(evidence: &File, patient: bool) -> bool {
     let is_free = |who| lock::ask(evidence, who) == Lock::Silent;
     let looks = if patient { DECLARING_LOOKS } else { 0 };
-    wait_until(looks, || is_free(Holder::Declarer)) || !is_free(Holder::Sealer)
+    wait_until(looks, || is_free(Holder::Declarer)) || (!patient && !is_free(Holder::Sealer))
 }
 
 fn wait_until(looks: usize, is_free: impl Fn() -> bool) -> bool {
