@@ -27,7 +27,10 @@ fn static_libraries() -> Option<PathBuf> {
     // Left by a build of other settings.
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir(&dir).ok()?;
-    let linker = std::env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
+    let linker = std::env::var_os("RUSTC_LINKER");
+    // What links for another machine may be named where we do not see it.
+    let is_ours = std::env::var_os("HOST") == std::env::var_os("TARGET");
+    let linker = linker.or_else(|| is_ours.then(|| "cc".into()))?;
     for library in ["libc.a", "libm.a", "libpthread.a", "libdl.a", "librt.a", "libutil.a", "libgcc_s.a"] {
         // There is no static form of it, but one of what is needed of it.
         let wanted = if library == "libgcc_s.a" { "libgcc_eh.a" } else { library };
