@@ -300,6 +300,7 @@ impl Keeper {
                 self.read(READS_TO_DRAIN);
                 self.recorder.finish();
                 // No nudge: the host is told of the end itself, and whoever waits for that comes first.
+                self.say_unsaid();
                 let drained = Body::Drained(Drained { bytes: self.recorder.position() });
                 let _ = self.evidence.add(clock::now(), drained);
                 Some(Input::Drained)

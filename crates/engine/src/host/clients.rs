@@ -65,7 +65,7 @@ impl Clients {
         let free = poll::descriptors_allowed().saturating_sub(DESCRIPTORS);
         Self {
             generation,
-            most: usize::try_from(free).map_or(CLIENTS, |free| free.min(CLIENTS)),
+            most: usize::try_from(free).map_or(CLIENTS, |free| free.clamp(1, CLIENTS)),
             all: Vec::new(),
             next: 0,
             driver: None,
