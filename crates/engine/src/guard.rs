@@ -123,12 +123,9 @@ impl Keeper {
             if heard.leaving {
                 self.see_them_leave();
             }
-            let waits = self.link.has_pending();
-            if let Some((_, terminal)) = self.outputs.first().filter(|_| self.slave.is_some()) {
-                self.link.write(terminal, self.recorder.spill());
-            }
             // What was typed is typed first, for its program waits. A host that is told of that looks at what is on record too.
-            let told = waits && !self.link.has_pending();
+            let terminal = self.outputs.first().filter(|_| self.slave.is_some());
+            let told = terminal.is_some_and(|(_, terminal)| self.link.write(terminal, self.recorder.spill()));
             if took && !told {
                 self.link.nudge();
             }

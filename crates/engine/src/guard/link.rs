@@ -400,8 +400,9 @@ impl Link {
         }
     }
 
-    /// Writes what the terminal takes now.
-    pub(super) fn write(&mut self, mut terminal: &File, spill: &Spill) {
+    /// Writes what the terminal takes now, and says whether the host is told of anything.
+    pub(super) fn write(&mut self, mut terminal: &File, spill: &Spill) -> bool {
+        let mut told = false;
         while self.paused_until().is_none()
             && let Some(piece) = self.pending.front_mut()
         {
@@ -423,28 +424,27 @@ impl Link {
                     self.keyboard.typed(piece.whose.0, typed, spill);
                 }
                 match taken {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return told,
                     Ok(_) | Err(_) => continue,
                 }
             }
-            let whose = self.pending.pop_front().map(|piece| {
-                self.pause.follow(&piece, clock::now().boot);
-                piece.whose
-            });
-            self.tell(match whose {
-                Some((ANSWERS, position)) => ToHost::Answered { position },
-                Some((FINISHING, what)) => {
+            let Some(piece) = self.pending.pop_front() else { return told };
+            self.pause.follow(&piece, clock::now().boot);
+            self.tell(match piece.whose {
+                (ANSWERS, position) => ToHost::Answered { position },
+                (FINISHING, what) => {
                     if what == PASTE {
                         spill.end_paste(false);
                     }
                     continue;
                 }
-                Some((client, seq)) => {
+                (client, seq) => {
                     self.written(client, seq, spill);
                     ToHost::Applied { client, seq }
                 }
-                None => return,
             });
+            told = true;
         }
+        told
     }
 }

@@ -82,11 +82,12 @@ impl Client {
 
     pub(super) fn send(&mut self, message: &ToClient) {
         let picture = matches!(message, ToClient::Stage { .. } | ToClient::Output(_) | ToClient::Paint(_));
-        let mut bytes = message.to_stream();
-        if let Some((seq, _)) = self.confirmed.take() {
-            bytes.splice(..0, ToClient::Applied { seq }.to_stream());
-        }
-        self.outbox.add(bytes, picture);
+        let confirmed = self.confirmed.take();
+        let mut bytes = confirmed.map_or_else(Vec::new, |(seq, _)| ToClient::Applied { seq }.to_stream());
+        let said = bytes.len();
+        bytes.extend(message.to_stream());
+        let kept = if picture { said } else { bytes.len() };
+        self.outbox.add(bytes, kept);
         self.push();
     }
 
@@ -248,5 +249,38 @@ impl Client {
             *turn.driver = Some(self.number);
             turn.wishes.push(Wish::Resize(attached.size));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_confirmation_outlives_the_picture_that_it_was_sent_with() {
+        let (socket, mut heard) = UnixStream::pair().expect("there is room");
+        let mut client = Client::new(1, socket.into());
+        let begun = vec![b'x'; WAITING];
+        client.outbox.add(begun.clone(), 0);
+        client.push();
+        client.confirmed = Some((7, 0));
+        client.send(&ToClient::Output(b"shown".to_vec()));
+        client.send(&ToClient::Output(b"shown".to_vec()));
+        client.outbox.forget_pictures();
+        let all = [begun, ToClient::Applied { seq: 7 }.to_stream()].concat();
+        assert_eq!(client.outbox.bytes, all.len(), "what is begun is sent to its end");
+        let mut told = Vec::new();
+        while !client.outbox.is_empty() {
+            let mut piece = [0; 4096];
+            let length = heard.read(&mut piece).expect("it is told");
+            told.extend_from_slice(&piece[..length]);
+            client.push();
+        }
+        drop(client);
+        heard.read_to_end(&mut told).expect("it is told");
+        assert!(told == all, "{:?}", &told[WAITING..]);
     }
 }

@@ -8,7 +8,8 @@ use abide_sys::sock;
 /// Messages that wait to be sent, whole ones but for the first.
 #[derive(Default)]
 pub(super) struct Outbox {
-    messages: VecDeque<(Vec<u8>, bool)>,
+    /// Each with how much of it a fresh picture leaves of use.
+    messages: VecDeque<(Vec<u8>, usize)>,
     /// How much of the first message has been sent.
     sent: usize,
     pub(super) bytes: usize,
@@ -19,16 +20,16 @@ impl Outbox {
         self.messages.is_empty()
     }
 
-    pub(super) fn add(&mut self, message: Vec<u8>, picture: bool) {
+    pub(super) fn add(&mut self, message: Vec<u8>, kept: usize) {
         self.bytes += message.len();
-        self.messages.push_back((message, picture));
+        self.messages.push_back((message, kept));
     }
 
     /// Drops what a fresh picture makes useless; a message that is partly sent must be sent to its end.
     pub(super) fn forget_pictures(&mut self) {
         let begun = usize::from(self.sent > 0);
-        let kept = self.messages.drain(begun..).filter(|(_, picture)| !picture).collect::<Vec<_>>();
-        self.messages.extend(kept);
+        self.messages.iter_mut().skip(begun).for_each(|(message, kept)| message.truncate(*kept));
+        self.messages.retain(|(message, _)| !message.is_empty());
         self.bytes = self.messages.iter().map(|(message, _)| message.len()).sum();
     }
 

@@ -3,6 +3,7 @@
 
 use abide_core::keys::drawn::Drawn;
 use abide_core::keys::half::{HalfTyped, LineSoFar, is_no_prompt, takes_commands};
+use abide_core::recording::veil::{Phase, Tag};
 use abide_core::recording::{Entry, Kind, typed};
 use abide_core::screen::Screen;
 
@@ -125,8 +126,11 @@ impl Prompt {
             self.drawn = Drawn::default();
         }
         if entry.kind == Kind::Exec {
-            self.half.clear();
-            self.typed = None;
+            // What takes one back types no line, and others may have begun one meanwhile.
+            if Tag::of(entry.payload).is_some_and(|tag| tag.phase == Phase::Begin) {
+                self.half.clear();
+                self.typed = None;
+            }
             return;
         }
         if entry.kind == Kind::Input {
@@ -148,6 +152,24 @@ mod tests {
     use abide_core::screen::Size;
 
     use super::*;
+
+    #[test]
+    fn a_line_that_was_begun_is_known_of_whatever_exec_is_taken_back_meanwhile() {
+        let mut screen = Screen::new(Size { cols: 20, rows: 4 }, 0);
+        let _ = screen.feed(b"$ ");
+        let mut prompt = Prompt::default();
+        let whose = [0; 16];
+        let mut take = |kind, screen: &Screen, typed: &[u8]| {
+            let payload = &[&whose, typed].concat();
+            prompt.note_typed(&Entry { kind, number: 0, position: 10, time: 5_000_000, payload }, screen);
+            prompt.admits(screen, (20, 9_000), false).is_err_and(|why| matches!(why, NotNow::HalfTyped))
+        };
+        let tag = |phase| Tag { phase, ..Tag::begin() }.to_bytes();
+        assert!(!take(Kind::Exec, &screen, &tag(Phase::Begin)));
+        let _ = screen.feed(b"ech");
+        assert!(take(Kind::Input, &screen, b"ech"));
+        assert!(take(Kind::Exec, &screen, &tag(Phase::Cancel)), "it types nothing");
+    }
 
     #[test]
     fn what_a_key_left_of_a_program_that_it_ended_is_judged_once_its_shell_had_time_to_draw() {
