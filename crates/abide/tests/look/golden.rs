@@ -287,7 +287,7 @@ fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
     );
     assert!(why.lines().all(|line| line.chars().count() <= 80) && at(" ended  ").contains("code 3"), "{why}");
     let events = abide_testkit::Ran::of(stage.abide.command(&["events", "nightly"]).env("COLUMNS", "80"));
-    let first = format!("22:13:20.000  k3v9q2zr  guarded      guard:{pid:5}  guard {pid} took over");
+    let first = format!("22:13:20.000  k3v9q2zr  guarded      guard:{pid:<5}  guard {pid} took over");
     let lines: Vec<&str> = events.stdout.lines().collect();
     assert_eq!(lines[..2], ["2023-11-14  boot 0a1b2c3d", &first], "{events:?}");
     assert!(lines.iter().all(|line| line.chars().count() <= 80), "{events:?}");
