@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -9,7 +10,7 @@ use abide_testkit::agent::stream_line;
 use abide_testkit::deadline::until;
 use abide_testkit::observer::Doomed;
 use abide_testkit::{Abide, Observer, Ran, Running, ScratchHome, bin};
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -198,6 +199,14 @@ impl Gate {
     pub(crate) fn open(&self) {
         let gate = OpenOptions::new().write(true).open(&self.0);
         gate.and_then(|mut gate| gate.write_all(b"go\n")).expect("someone waits at the gate");
+    }
+}
+
+impl Drop for Gate {
+    /// Whoever still waits at it finds its end, and is not left behind.
+    fn drop(&mut self) {
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let _ = OpenOptions::new().write(true).custom_flags(flags).open(&self.0);
     }
 }
 

@@ -128,9 +128,9 @@ const ASKED: &[&str] = &[
     "upgrade idle",
     "result set success --session idle",
     "run -d --name other -- cat",
-    "stop --grace 0s idle other said",
+    "stop --grace 0s idle other declared",
     "stop idle",
-    "wait idle said",
+    "wait idle other",
 ];
 
 #[test]
