@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::running::Ran;
-use crate::scratch::ScratchHome;
+use crate::scratch::{ScratchHome, install};
 
 /// The binary under test, asked about one home.
 #[derive(Debug, Clone)]
@@ -32,15 +32,13 @@ impl Abide {
         Self { home: home.to_owned(), ..self.clone() }
     }
 
-    /// The same program as another executable. Another process copies it: what this one has open to write, a fork in
-    /// another thread may keep open, and then the kernel runs it for nobody.
+    /// The same program as another executable.
     ///
     /// # Panics
     /// If there is no room for it.
     #[must_use]
     pub fn copied_to(&self, path: &Path) -> Self {
-        let copied = Ran::of(Command::new("cp").arg(&self.exe).arg(path));
-        assert_eq!(copied.code(), Some(0), "{copied:?}");
+        install(self.exe.as_os_str(), path);
         Self { exe: path.to_owned(), ..self.clone() }
     }
 

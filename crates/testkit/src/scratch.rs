@@ -1,12 +1,16 @@
 //! Directories that live as long as a test: closed to everyone else, and removed at its end.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use abide_sys::cgroup::{self, Cgroup};
 use abide_sys::clock;
+
+use crate::Ran;
 
 /// How long what a test has killed may take to leave its cgroup.
 const LEAVING_MS: u64 = 2_000;
@@ -62,6 +66,34 @@ impl ScratchDir {
         written.unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
         path
     }
+
+    /// Copies a program into it, and gives its path.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    pub fn program(&self, name: &str, from: impl AsRef<OsStr>) -> PathBuf {
+        let path = self.join(name);
+        install(from.as_ref(), &path);
+        path
+    }
+
+    /// Writes a script that can be run into it, as `program` does, and gives its path.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    pub fn script(&self, name: &str, text: &str) -> PathBuf {
+        let source = self.file(&format!("{name}.source"), text);
+        let path = self.program(name, &source);
+        fs::remove_file(source).expect("it is ours");
+        path
+    }
+}
+
+/// Copies a program. Another process does it: what this one has open to write, a fork in another thread may keep open,
+/// and then the kernel runs it for nobody.
+pub(crate) fn install(from: &OsStr, to: &Path) {
+    let copied = Ran::of(Command::new("install").args(["-m", "755"]).arg(from).arg(to));
+    assert_eq!(copied.code(), Some(0), "{copied:?}");
 }
 
 impl Default for ScratchDir {

@@ -13,19 +13,17 @@ mod resumed;
 mod sealed;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use abide_testkit::{Observer, Ran};
+use abide_testkit::Observer;
 use serde_json::Value;
 
 use crate::common::{World, agent, data};
 
-/// The stand-in under the agent's name. Another process copies it, as for abide itself.
+/// The stand-in under the agent's name.
 fn claude(world: &World) -> String {
     let path = world.beside("claude");
     if !Path::new(&path).exists() {
-        let copied = Ran::of(Command::new("cp").args([agent().as_str(), path.as_str()]));
-        assert_eq!(copied.code(), Some(0), "{copied:?}");
+        world.home.around().program("claude", agent());
     }
     path
 }

@@ -73,10 +73,7 @@ fn a_dumped_core_is_told_where_the_machine_allows_one() {
 fn a_program_that_cannot_run_is_failed_with_the_reason_and_leaves_nothing() {
     let world = World::new();
     let plain = world.home.around().file("plain", "#!/bin/sh\n");
-    let garbage = world.home.around().file("garbage", "\u{7f}ELF and nothing else");
-    let mut permissions = garbage.metadata().expect("we made it").permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
-    std::fs::set_permissions(&garbage, permissions).expect("we made it");
+    let garbage = world.home.around().script("garbage", "\u{7f}ELF and nothing else");
     let (plain, garbage) = (plain.to_str().unwrap(), garbage.to_str().unwrap());
     for (program, errno, code) in [
         ("/no/such/program", 2, 127),

@@ -1,7 +1,7 @@
 //! What an agent in a session does and wants is written down as it happens, and what it left undone when it is killed.
 
+use abide_testkit::Observer;
 use abide_testkit::deadline::until;
-use abide_testkit::{Observer, Ran};
 use rustix::process::Signal;
 
 use super::{claude, done, launched, listed, scribe, stands, until_it};
@@ -164,9 +164,7 @@ fn an_agent_whose_wrapper_is_killed_goes_on_and_its_own_code_is_told() {
 #[test]
 fn an_agent_behind_npm_goes_on_without_it_and_its_own_code_is_told() {
     let world = World::new();
-    let npx = world.beside("npx");
-    let copied = Ran::of(std::process::Command::new("cp").args(["/bin/bash", &npx]));
-    assert_eq!(copied.code(), Some(0), "{copied:?}");
+    let npx = world.home.around().program("npx", "/bin/bash").display().to_string();
     let agent = claude(&world);
     let script = format!("sh -c '\"$0\" \"$@\"; exit $?' {agent} \"$@\"; exit $?");
     let scripts = world.beside("scripts");
@@ -200,9 +198,7 @@ fn of_an_agent_that_nobody_saw_alive_a_summary_is_told_all_the_same() {
     let agent = claude(&world);
     std::fs::create_dir(world.beside("bin")).expect("a directory");
     let script = format!("#!/bin/sh\nread go < {}\n{agent} \"$@\"\nexit 0\n", world.beside("gate"));
-    let script = world.home.around().file("bin/claude", &script).display().to_string();
-    let made = Ran::of(std::process::Command::new("chmod").args(["+x", &script]));
-    assert_eq!(made.code(), Some(0), "{made:?}");
+    let script = world.home.around().script("bin/claude", &script).display().to_string();
     let options = ["--no-tty", "--begin", "--cwd", &world.beside("")];
     let id = world.launch(&options, &[&script, "-p", "hello"]);
     until("a scribe has looked and found no agent", || follows(&id));

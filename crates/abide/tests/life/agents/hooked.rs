@@ -239,8 +239,7 @@ fn an_agent_that_said_that_it_ends_opens_no_turn_and_asks_for_nobody() {
 #[test]
 fn what_an_agent_of_another_conversation_tells_is_not_of_the_session_that_its_variables_name() {
     let world = World::new();
-    let copied = Ran::of(std::process::Command::new("cp").args(["/bin/sh", &world.beside("codex")]));
-    assert_eq!(copied.code(), Some(0), "{copied:?}");
+    world.home.around().program("codex", "/bin/sh");
     let other = json!({ "session_id": "0a1b2c3d-0000-4000-8000-000000000002", "prompt": "x", "prompt_id": "other",
         "tool_name": "Bash", "tool_input": { "command": "x" }, "reason": "exit" });
     let other = telling(&world, "other.json", &other);

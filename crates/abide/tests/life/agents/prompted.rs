@@ -1,7 +1,7 @@
 //! Prompts: a turn is proved, or it is said why there is none.
 
 use abide_testkit::deadline::until;
-use abide_testkit::{Ending, Observer, Ran};
+use abide_testkit::{Ending, Observer};
 use rustix::process::Signal;
 
 use super::{claude, done, launched, until_it};
@@ -53,9 +53,7 @@ fn a_prompt_waits_for_an_agent_that_is_still_being_started() {
     let agent = claude(&world);
     std::fs::create_dir(world.beside("bin")).expect("a directory");
     let script = format!("#!/bin/sh\nread go < {}\nexec {agent}\n", world.beside("gate"));
-    let script = world.home.around().file("bin/claude", &script).display().to_string();
-    let made = Ran::of(std::process::Command::new("chmod").args(["+x", &script]));
-    assert_eq!(made.code(), Some(0), "{made:?}");
+    let script = world.home.around().script("bin/claude", &script).display().to_string();
     let id = world.launch(&["--cwd", &world.beside("")], &[&script]);
     let mut prompt = world.start(&["prompt", &id, "hello"]);
     until("it waits, or is over", || !prompt.observer().lives() || sleeps(prompt.pid()));

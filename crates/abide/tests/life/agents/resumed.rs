@@ -42,8 +42,7 @@ fn a_tool_that_outlives_an_agent_which_was_started_elsewhere_is_named_when_that_
 fn a_conversation_that_a_process_in_the_background_goes_on_with_is_not_resumed_and_its_turn_is_not_over() {
     const ID: &str = "0a1b2c3d-0000-4000-8000-000000000001";
     let world = World::new();
-    let copied = Ran::of(std::process::Command::new("cp").args(["/bin/sh", &world.beside("codex")]));
-    assert_eq!(copied.code(), Some(0), "{copied:?}");
+    world.home.around().program("codex", "/bin/sh");
     std::fs::create_dir_all(world.beside(".codex/thread-writer-locks")).expect("a directory");
     let lock = world.beside(&format!(".codex/thread-writer-locks/{ID}.lock"));
     let writer = Running::start(
@@ -182,8 +181,7 @@ fn an_agent_that_only_was_told_a_conversation_is_not_said_to_be_at_it() {
     let real = claude(&world);
     std::fs::rename(&real, world.beside("claude.real")).expect("it is there");
     // A program under the agent's name that says no, and goes.
-    let copied = Ran::of(std::process::Command::new("cp").args(["/bin/sh", &real]));
-    assert_eq!(copied.code(), Some(0), "{copied:?}");
+    world.home.around().program("claude", "/bin/sh");
     let told = data(&world.abide.run(&["resume", "-d", "--json", &id]));
     assert_eq!(told["came_back"], Value::Null, "{told}");
     let _ = world.wait(told["id"].as_str().expect("an ID"));
@@ -221,8 +219,7 @@ fn without_a_session_the_conversation_that_was_written_to_last_is_gone_on_with()
 fn a_conversation_is_not_resumed_while_one_of_several_agents_that_are_not_told_apart_may_be_at_it() {
     let world = World::new();
     // An aider is known by its name; what it is at only by being the only one in its directory.
-    let aider = world.beside("aider");
-    std::fs::copy("/bin/sleep", &aider).expect("a copy");
+    let aider = world.home.around().program("aider", "/bin/sleep");
     let start = || {
         let mut command = std::process::Command::new(&aider);
         Running::start(command.arg("1000").current_dir(world.beside("")).stdin(Stdio::null()))

@@ -1,8 +1,6 @@
 //! A short attack on the real binary, with a fixed seed; and on binaries that lie, each of which must be caught.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use abide_chaos::judge::Kind;
@@ -36,9 +34,7 @@ fn liar(dir: &ScratchDir, question: &str, filter: &str) -> PathBuf {
         "#!/bin/sh\ncase $1 in\n{question}) said=$('{ABIDE}' \"$@\"); code=$?; printf '%s\\n' \"$said\" | {filter}; \
          exit $code ;;\n*) exec '{ABIDE}' \"$@\" ;;\nesac\n"
     );
-    let path = dir.file("liar", &script);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("it is ours");
-    path
+    dir.script("liar", &script)
 }
 
 fn kinds(outcome: &Outcome) -> BTreeSet<&'static str> {

@@ -1,9 +1,7 @@
 //! The guides: what stands in them works as it stands there.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self};
 use std::path::Path;
-use std::process::Command;
 
 use abide_testkit::{Ending, Ran, Terminal};
 
@@ -51,11 +49,9 @@ fn every_command_of_the_readme_runs_as_it_stands_there() {
     for dir in [&bin, &work, &format!("{work}/app")] {
         fs::create_dir(dir).expect("there is room");
     }
-    let named = Ran::of(Command::new("cp").args([agent(), format!("{bin}/claude")]));
-    assert_eq!(named.code(), Some(0), "{named:?}");
+    world.home.around().program("bin/claude", agent());
     for (name, script) in STAND_INS {
-        let path = world.home.around().file(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
-        fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("it is ours");
+        world.home.around().script(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
     }
     let gate = Gate::new(&world.beside("gate"));
     let before = format!("set -eu; export HOME={work} PATH={bin}:${{0%/*}}:$PATH; cd; ");
@@ -117,8 +113,7 @@ fn the_unit_that_keeps_a_session_starts_and_stops_it_by_what_it_says() {
     let world = World::new();
     let bin = world.beside("bin");
     fs::create_dir(&bin).expect("there is room");
-    let make = world.home.around().file("bin/make", "#!/bin/sh\nexec sleep 300\n");
-    fs::set_permissions(&make, Permissions::from_mode(0o755)).expect("it is ours");
+    world.home.around().script("bin/make", "#!/bin/sh\nexec sleep 300\n");
     let unit = block("keeping-sessions.md", "ini\n");
     let (mut ran, keys) = (0, ["ExecStart=%h/.cargo/bin/", "ExecStop=%h/.cargo/bin/"]);
     for line in keys.iter().filter_map(|key| unit.lines().find_map(|line| line.strip_prefix(key))) {
@@ -154,8 +149,7 @@ fn runs(guide: &str, says: &[&str]) {
     for dir in [&bin, &work] {
         fs::create_dir(dir).expect("there is room");
     }
-    let named = Ran::of(Command::new("cp").args([agent(), format!("{bin}/claude")]));
-    assert_eq!(named.code(), Some(0), "{named:?}");
+    world.home.around().program("bin/claude", agent());
     let before = format!("set -eu; cd {work}; export PATH={bin}:${{0%/*}}:$PATH\n");
     let ran = Ran::of(&mut world.bash(&[before, blocks.join("\n")].concat(), &[]));
     let left = world.abide.run(&["ls", "-q"]).stdout;

@@ -197,8 +197,7 @@ fn a_fifo_as_the_config_is_told_and_not_waited_for() {
 #[test]
 fn a_fifo_in_the_place_of_the_programs_own_image_holds_up_no_host() {
     let world = World::new();
-    let image = world.beside("image");
-    fs::copy(crate::common::agent(), &image).expect("there is room");
+    let image = world.home.around().program("image", crate::common::agent()).display().to_string();
     let life = world.observe(world.launch(&[], &[&image, "print ready", "hang"]));
     life.until_shown("ready");
     fs::remove_file(&image).expect("it is ours");
