@@ -15,6 +15,8 @@ fn main() {
             if let Some(dir) = static_libraries() {
                 println!("cargo:rustc-link-arg-bins=-static");
                 println!("cargo:rustc-link-arg-bins=-L{}", dir.display());
+                // They need each other, and some linkers look into each once, in order.
+                println!("cargo:rustc-link-arg-bins=-Wl,--start-group,-lgcc,-lgcc_eh,-lc,--end-group");
             }
         }
     }
