@@ -15,6 +15,8 @@ fn main() {
             if let Some(dir) = static_libraries() {
                 println!("cargo:rustc-link-arg-bins=-static");
                 println!("cargo:rustc-link-arg-bins=-L{}", dir.display());
+                // They need each other, and some linkers look into each once, in order.
+                println!("cargo:rustc-link-arg-bins=-Wl,--start-group,-lgcc,-lgcc_eh,-lc,--end-group");
             }
         }
     }
@@ -38,6 +40,8 @@ fn static_libraries() -> Option<PathBuf> {
         let path = PathBuf::from(String::from_utf8(found.stdout).ok()?.trim());
         // A name that is not found is given back as it is.
         let path = path.is_absolute().then_some(path)?;
+        // What stands there may move when the compiler becomes another one, and links to nothing are passed over in silence.
+        println!("cargo:rerun-if-changed={}", path.display());
         std::os::unix::fs::symlink(path, dir.join(library)).ok()?;
     }
     Some(dir)

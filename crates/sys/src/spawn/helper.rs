@@ -19,6 +19,9 @@ pub const HELPER: &CStr = c"abide-helper";
 /// If no process can be made.
 pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
     let (pid, report, birth) = start(image, fds, true)?;
+    // Says so once nobody can say anything more: then nobody is in our memory either, whoever was killed meanwhile.
+    let failed = failure(&report);
+    drop(birth);
     let mut status = 0;
     // SAFETY: waits for the process that was just made; `status` outlives the call.
     while unsafe { libc::waitpid(pid, &raw mut status, 0) } == -1 {
@@ -27,9 +30,6 @@ pub fn detached(image: &Image, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
             return Err(error);
         }
     }
-    // Says so once nobody can say anything more: then nobody is in our memory either, whoever was killed meanwhile.
-    let failed = failure(&report);
-    drop(birth);
     match failed {
         Some((errno, _)) => Err(io::Error::from_raw_os_error(errno)),
         None => Ok(()),
@@ -69,6 +69,8 @@ fn start<'a>(image: &'a Image, fds: &[BorrowedFd<'_>], twice: bool) -> io::Resul
         rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, 0.into())?;
     let mut wanted = vec![null.as_raw_fd(); 3];
     wanted.extend(fds.iter().map(AsRawFd::as_raw_fd));
+    // Behind them, and open until the exec.
+    wanted.push(report_out.as_raw_fd());
     let mut birth = Box::new(Birth {
         image,
         argv: pointers(&image.argv),
@@ -130,8 +132,14 @@ extern "C" fn second(birth: *mut libc::c_void) -> libc::c_int {
         if !place(&birth.wanted, &mut birth.lifted) {
             give_up(birth.report);
         }
+        let report = birth.wanted.len() as RawFd - 1;
+        libc::fcntl(report, libc::F_SETFD, libc::FD_CLOEXEC);
         fresh_signals();
-        exec(birth.image, &birth.argv, &birth.env);
+        let failed = exec(birth.image, &birth.argv, &birth.env);
+        // Of one that is held, its end is heard of.
+        if birth.twice {
+            libc::write(report, failed.as_ptr().cast(), failed.len());
+        }
         libc::_exit(127)
     }
 }

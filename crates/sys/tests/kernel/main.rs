@@ -2,6 +2,7 @@
 
 mod cgroups;
 mod disk;
+mod helpers;
 mod life;
 mod locks;
 mod places;

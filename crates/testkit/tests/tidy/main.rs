@@ -5,6 +5,7 @@
 mod conduct;
 mod imports;
 mod items;
+mod linking;
 mod papers;
 mod paths;
 mod scan;

@@ -3,15 +3,18 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::process::Command;
+use std::os::fd::AsFd;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use abide_sys::clock;
+use abide_sys::{clock, poll};
 
-/// So long it may take in all, once its name is resolved.
+/// So long it may take in all.
 const WITHIN_MS: u64 = 10_000;
 /// No line of an answer that matters is longer.
 const LONGEST: usize = 1_024;
+/// No host has more to say of its addresses that matters.
+const LONGEST_LIST: usize = 64 * 1_024;
 
 /// Where a message is posted to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +95,7 @@ fn exchange(to: &Address, key: &str, message: &[u8]) -> io::Result<String> {
 /// The first of its addresses that takes us.
 fn connect(authority: &str, left: &impl Fn() -> io::Result<Duration>) -> io::Result<TcpStream> {
     let mut failed = io::Error::from(io::ErrorKind::NotFound);
-    for address in resolve(authority)? {
+    for address in resolve(authority, left)? {
         match TcpStream::connect_timeout(&address, left()?) {
             Ok(stream) => return Ok(stream),
             Err(error) => failed = error,
@@ -103,7 +106,7 @@ fn connect(authority: &str, left: &impl Fn() -> io::Result<Duration>) -> io::Res
 
 /// The addresses of a host with its port. Names are known to libraries that a static executable must not load: the system's own
 /// `getent` asks them.
-fn resolve(authority: &str) -> io::Result<Vec<SocketAddr>> {
+fn resolve(authority: &str, left: &impl Fn() -> io::Result<Duration>) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = authority.parse() {
         return Ok(vec![address]);
     }
@@ -112,10 +115,8 @@ fn resolve(authority: &str) -> io::Result<Vec<SocketAddr>> {
     if name.starts_with('-') {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let told = Command::new("getent").args(["ahosts", name]).output();
-    let told =
-        told.map_err(|e| io::Error::new(e.kind(), format!("getent, which looks up names, cannot run: {e}")))?;
-    let told = String::from_utf8_lossy(&told.stdout);
+    let told = said_by(Command::new("getent").args(["ahosts", name]), left)
+        .map_err(|e| io::Error::new(e.kind(), format!("getent, which looks up names: {e}")))?;
     let mut found: Vec<SocketAddr> = Vec::new();
     for line in told.lines() {
         let address = line.split_ascii_whitespace().next().and_then(|word| word.parse::<IpAddr>().ok());
@@ -129,22 +130,60 @@ fn resolve(authority: &str) -> io::Result<Vec<SocketAddr>> {
     Ok(found)
 }
 
+/// What a command says, as far as there is time and it matters; then it is ended.
+fn said_by(command: &mut Command, left: &impl Fn() -> io::Result<Duration>) -> io::Result<String> {
+    let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut said = Vec::new();
+    let mut listen = || {
+        let stdout = process.stdout.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        while said.len() < LONGEST_LIST {
+            let left_ms = u64::try_from(left()?.as_millis()).unwrap_or(u64::MAX);
+            let mut piece = [0; 4_096];
+            if poll::readable(&[stdout.as_fd()], Some(left_ms)).contains(&true) {
+                match stdout.read(&mut piece)? {
+                    0 => break,
+                    length => said.extend_from_slice(&piece[..length]),
+                }
+            }
+        }
+        Ok(())
+    };
+    let heard = listen();
+    // One that has ended by itself, as it should, has only to be waited for.
+    process.kill().and_then(|()| process.wait())?;
+    heard.map(|()| String::from_utf8_lossy(&said).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Address, resolve};
+    use super::*;
 
     #[test]
     fn a_host_is_found_by_its_address_and_by_its_name() {
-        let found = |authority: &str| resolve(authority).unwrap_or_default();
+        let left = || Ok(Duration::from_secs(10));
+        let found = |authority: &str| resolve(authority, &left).unwrap_or_default();
         assert_eq!(found("127.0.0.1:9"), ["127.0.0.1:9".parse().expect("an address")]);
         assert_eq!(found("[::1]:80"), ["[::1]:80".parse().expect("an address")]);
         let local = found("localhost:8080");
         assert!(!local.is_empty() && local.iter().all(|one| one.ip().is_loopback() && one.port() == 8080));
         assert_eq!(
-            resolve("no-such-host.invalid:80").map_err(|e| e.kind()),
-            Err(std::io::ErrorKind::NotFound)
+            resolve("no-such-host.invalid:80", &left).map_err(|e| e.kind()),
+            Err(io::ErrorKind::NotFound)
         );
-        assert!(resolve("-s:80").is_err());
+        assert!(resolve("-s:80", &left).is_err());
+    }
+
+    #[test]
+    fn a_lookup_that_hangs_is_ended_and_one_that_says_no_end_of_things_is_not_heard_to_its_end() {
+        let asked = std::cell::Cell::new(0);
+        let soon_over = || {
+            asked.set(asked.get() + 1);
+            if asked.get() > 2 { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Duration::from_millis(1)) }
+        };
+        let hung = said_by(Command::new("sleep").arg("infinity"), &soon_over);
+        assert_eq!(hung.map_err(|e| e.kind()), Err(io::ErrorKind::TimedOut));
+        let endless = said_by(&mut Command::new("yes"), &|| Ok(Duration::from_secs(10)));
+        assert!(endless.is_ok_and(|said| (LONGEST_LIST..2 * LONGEST_LIST).contains(&said.len())));
     }
 
     #[test]
