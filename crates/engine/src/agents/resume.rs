@@ -13,6 +13,7 @@ use abide_core::id::SessionId;
 use abide_core::verdict::program_of;
 
 use super::checkpoint::Ahead;
+use super::following::is_before;
 use super::left::variables;
 use super::{Agent, Asked, Health, adapter_of, began_at, scribe, unanswered, writer_of};
 use crate::place::tree;
@@ -264,7 +265,9 @@ impl Sessions {
         let written = written_at(adapter, place, conversation);
         let may_be_at = |agent: &&Agent| {
             let here = agent.cwd.as_deref() == Some(&place.cwd);
-            agent.conversation.is_none() && here && written.is_some() && began_at(&agent.process) <= written
+            // A file's time is that of the last tick: it may seem older than who wrote to it.
+            let began = || began_at(&agent.process).unwrap_or(i64::MIN);
+            agent.conversation.is_none() && here && written.is_some_and(|at| !is_before(at, began()))
         };
         of_kind().find(may_be_at).map_or(Writer::Nobody, |agent| {
             let pid = agent.process.pid;

@@ -289,7 +289,13 @@ fn a_receiver_that_could_not_be_served_is_served_by_the_next_courier_while_the_o
     let _path = world.home.config(&format!("{command}notify.webhook = 'http://{address}'\n"));
     let id = world.launch(&[], &["true"]);
     let (hangs, _) = listener.accept().expect("the webhook is tried");
-    let courier = couriers(&id).pop().expect("it is at it");
+    // What it starts looks like it for a moment.
+    let mut at_it = Vec::new();
+    until("one courier is at it", || {
+        at_it = couriers(&id);
+        at_it.len() == 1
+    });
+    let courier = at_it.remove(0);
     gate.open();
     let tasks = || std::fs::read_dir(format!("/proc/{}/task", courier.pid())).map_or(0, Iterator::count);
     until("the way to the command is given up", || tasks() == 2);

@@ -78,8 +78,8 @@ fn an_agent_that_is_killed_with_all_who_served_it_is_sealed_once_and_its_call_is
     let tool = world.beside("tool");
     let id = working(&world, &format!("go TOOL:[echo $$ > {tool}; exec sleep 1000]"));
     until("the tool runs", || std::fs::read_to_string(&tool).is_ok_and(|text| text.ends_with('\n')));
-    let last = world.facts(&id).pop().expect("facts");
     kill_at_once(&all_of(&world, &id, true));
+    let last = world.facts(&id).pop().expect("facts");
     let told = world.inspect(&id);
     assert_eq!((&told["status"], &told["turn"]), (&"lost".into(), &"settled".into()), "{told}");
     assert_eq!(seals(&world, &id), 0, "looking seals nothing");

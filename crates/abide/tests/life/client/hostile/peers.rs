@@ -210,8 +210,13 @@ fn thousands_of_connections_are_refused_honestly_and_those_before_them_are_serve
             held.remove(CLIENTS + 10);
         }
     }
-    let refused = world.abide.run(&["type", "--json", &besieged.life.id, "x"]);
-    assert_eq!(refused.json()["error"]["code"], "busy", "{refused:?}");
+    // Whoever comes while the others are still being told may wait in vain, and is told that.
+    until("it is said to be busy", || {
+        let refused = world.abide.run(&["type", "--json", &besieged.life.id, "x"]).json();
+        let code = &refused["error"]["code"];
+        assert!(code == "busy" || code == "unresponsive", "{refused}");
+        code == "busy"
+    });
     besieged.attached.type_in(b"between\r");
     besieged.attached.until("got between");
     drop(held);
