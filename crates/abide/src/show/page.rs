@@ -33,7 +33,7 @@ impl Tone {
 }
 
 /// No text is squeezed into less than this.
-pub(super) const READABLE: usize = 30;
+const READABLE: usize = 24;
 
 /// Text being put together.
 #[derive(Debug)]
