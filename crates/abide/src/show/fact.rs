@@ -81,7 +81,7 @@ impl FactView {
     pub(crate) fn put(&self, page: &mut Page, above: &mut Above) {
         let at = self.at.map_or_else(|| "-".to_owned(), Time::local_exact);
         let before = INSTANT + 2 + self.session.len() + 2 + NAME + 2 + WITNESS + 2;
-        if page.has_room(before) {
+        if page.has_ample_room(before) {
             return self.put_line(page, (&at, INSTANT), (&self.witness, WITNESS), true);
         }
         let (day, at) = at.split_at_checked(DAY).unwrap_or(("", &at));

@@ -35,6 +35,9 @@ impl Tone {
 /// No text is squeezed into less than this.
 const READABLE: usize = 24;
 
+/// As much as most facts say.
+const AMPLE: usize = 40;
+
 /// Text being put together.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -122,6 +125,11 @@ impl Page {
     /// Whether a line that has `used` cells already leaves room to read a text beside them.
     pub(crate) fn has_room(&self, used: usize) -> bool {
         self.width.is_none_or(|width| width >= used + READABLE)
+    }
+
+    /// Whether what most facts say has room there, on the same line.
+    pub(crate) fn has_ample_room(&self, used: usize) -> bool {
+        self.width.is_none_or(|width| width >= used + AMPLE)
     }
 
     /// Puts blanks on the current line.

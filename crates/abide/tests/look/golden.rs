@@ -286,6 +286,8 @@ fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
         "a day stands once: {why}"
     );
     assert!(why.lines().all(|line| line.chars().count() <= 80) && at(" ended  ").contains("code 3"), "{why}");
+    let wider = abide_testkit::Ran::of(stage.abide.command(&["why", "nightly"]).env("COLUMNS", "88")).stdout;
+    assert!(wider.contains("runs /usr/bin/make\n"), "room for the day is not taken from the words: {wider}");
     let events = abide_testkit::Ran::of(stage.abide.command(&["events", "nightly"]).env("COLUMNS", "80"));
     let first = format!("22:13:20.000  guarded      guard:{pid:<5}  guard {pid} took over");
     let lines: Vec<&str> = events.stdout.lines().collect();
