@@ -81,15 +81,12 @@ pub(crate) fn sort_rows(rows: &mut [Row]) {
     rows.sort_by_key(|row| row.rank);
 }
 
-/// In fewer columns, times would leave no room to tell one status from another.
-const NARROW: usize = 60;
-
 /// Puts a table of sessions on the page.
 pub(crate) fn put(page: &mut Page, sessions: Vec<Row>) {
     // A column that is empty in every row is none.
     let has_turns = sessions.iter().any(|session| session.turn.is_some());
     // Nor is one, where there is little room, that says less than the others.
-    let has_times = page.width().is_none_or(|width| width >= NARROW);
+    let has_times = !page.is_narrow();
     let has_ends = has_times && sessions.iter().any(|session| session.ended.is_some());
     let mut header = vec!["ID", "NAME", "STATUS"];
     header.extend(has_turns.then_some("TURN"));

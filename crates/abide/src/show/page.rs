@@ -38,6 +38,9 @@ const READABLE: usize = 24;
 /// As much as most facts say.
 const AMPLE: usize = 40;
 
+/// In fewer columns, what says little would leave no room to tell one status from another.
+const NARROW: usize = 70;
+
 /// Text being put together.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -130,6 +133,11 @@ impl Page {
     /// Whether what most facts say has room there, on the same line.
     pub(crate) fn has_ample_room(&self, used: usize) -> bool {
         self.width.is_none_or(|width| width >= used + AMPLE)
+    }
+
+    /// Whether a table of sessions has room only for what tells them apart.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.width.is_some_and(|width| width < NARROW)
     }
 
     /// Puts blanks on the current line.
