@@ -89,7 +89,7 @@ fn inspect_prints_every_field_as_json() {
             { "fact": "guarded", "witness": guard, "at": "2023-11-14T22:13:20.000Z",
               "says": format!("guard {pid} took over") },
             { "fact": "launched", "witness": guard, "at": "2023-11-14T22:13:20.001Z",
-              "says": "launched make release -j a b" },
+              "says": "launched make release -j 'a b'" },
             { "fact": "hosted", "witness": host, "at": "2023-11-14T22:13:20.002Z",
               "says": format!("host {pid} of generation 1") },
             { "fact": "started", "witness": guard, "at": "2023-11-14T22:13:20.003Z",
@@ -117,7 +117,7 @@ fn why_names_the_rule_and_lists_the_proof() {
 rule damaged
 
   2023-11-14 22:13:20.000  guard:{pid}@0a1b2c3d  guarded   guard {pid} took over
-  2023-11-14 22:13:20.001  guard:{pid}@0a1b2c3d  launched  launched make release -j a b
+  2023-11-14 22:13:20.001  guard:{pid}@0a1b2c3d  launched  launched make release -j 'a b'
   2023-11-14 22:13:20.002  host:{pid}@0a1b2c3d   hosted    host {pid} of generation 1
   2023-11-14 22:13:20.003  guard:{pid}@0a1b2c3d  started   program {pid} runs /usr/bin/make
   {now}  {:wide$}  damage    not a frame at byte {offset}, 7 bytes
@@ -153,7 +153,7 @@ fn facts_have_a_line_each_and_hide_secrets() {
     let reader = format!("{:21}", "reader");
     let expected = format!(
         "2023-11-14 22:13:20.000  k3v9q2zr  guarded      {wide}  guard {pid} took over
-2023-11-14 22:13:20.001  k3v9q2zr  launched     {wide}  launched make release -j a b
+2023-11-14 22:13:20.001  k3v9q2zr  launched     {wide}  launched make release -j 'a b'
 2023-11-14 22:13:20.002  k3v9q2zr  hosted       {host}  host {pid} of generation 1
 2023-11-14 22:13:20.003  k3v9q2zr  started      {wide}  program {pid} runs /usr/bin/make
 2023-11-14 22:14:21.004  k3v9q2zr  ended        {wide}  exited with code 3; processes that live on: 1
