@@ -8,6 +8,7 @@ mod refused;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 
 pub(crate) use refused::Refused;
@@ -81,7 +82,7 @@ fn parse_alone(argv: &[OsString]) -> Option<Cli> {
 
 /// Help whose examples keep their lines, however narrow the terminal is.
 fn with_whole_examples(error: clap::Error, argv: &[OsString]) -> clap::Error {
-    if error.exit_code() != 0 {
+    if error.exit_code() != 0 && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return error;
     }
     let unbroken = unbroken(root());

@@ -290,7 +290,7 @@ impl Output {
 
     /// Prints help where something was left out, for people.
     pub(crate) fn help_instead(&self, help: &clap::builder::StyledStr) {
-        complain(&safe::lines(&help.to_string()));
+        complain(&safe::lines(&help.to_string()).replace(NO_BREAK, " "));
     }
 
     /// Prints help, in colour where that is welcome.

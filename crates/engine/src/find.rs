@@ -38,7 +38,7 @@ const ALIKE: f64 = 0.8;
 
 /// The name or the ID that was perhaps meant.
 fn alike(all: &[Session], wanted: &str) -> Option<String> {
-    let words = all.iter().flat_map(|s| s.name().into_iter().chain([s.id.as_str()]));
+    let words = all.iter().flat_map(|s| s.name().into_iter().chain([s.id.as_str()])).chain(["@last"]);
     let near = words.map(|word| (strsim::jaro(word, wanted), word)).filter(|(near, _)| *near > ALIKE);
     near.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, word)| word.to_owned())
 }

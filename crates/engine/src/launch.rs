@@ -14,6 +14,7 @@ use abide_core::evidence::frame::body_to_line;
 use abide_core::evidence::{Begun, Launched, Size, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::{SessionId, SessionName};
+pub use abide_sys::spawn::input_waits;
 use abide_sys::spawn::{self, Image};
 use abide_sys::{clock, poll};
 

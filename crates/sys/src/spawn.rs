@@ -5,7 +5,7 @@ mod gate;
 mod helper;
 
 use std::ffi::{CStr, CString, OsStr};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -260,6 +260,13 @@ pub fn give_up_input() -> io::Result<OwnedFd> {
     let input = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
     rustix::stdio::dup2_stdin(null)?;
     Ok(input)
+}
+
+/// Whether something waits to be read on this process's own standard input, and that is no terminal.
+#[must_use]
+pub fn input_waits() -> bool {
+    let input = io::stdin();
+    !input.is_terminal() && rustix::io::ioctl_fionread(input).is_ok_and(|bytes| bytes > 0)
 }
 
 /// A pipe: what is written to the second end is read from the first.

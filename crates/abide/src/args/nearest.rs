@@ -13,6 +13,8 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ("inspect", &["info", "describe"]),
     ("top", &["htop", "stats", "usage"]),
     ("events", &["monitor", "watch"]),
+    ("keys", &["send-keys"]),
+    ("type", &["send", "input", "write"]),
 ];
 
 /// The verb that was meant by a word that is none.
@@ -72,6 +74,7 @@ mod tests {
             ["ps", "kill", "start", "exec", "new", "list", "attach-session", "kill-session", "delete"];
         let ours = ["ls", "stop", "run", "run", "run", "ls", "attach", "stop", "rm"];
         assert_eq!(others.map(|typed| verb(typed, KNOWN)), ours.map(Some));
+        assert_eq!(verb("send-keys", &["type", "keys"]), Some("keys"));
     }
 
     #[test]

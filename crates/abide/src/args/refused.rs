@@ -148,6 +148,10 @@ impl Refused {
 
     fn no_such_command(&self) -> (String, Option<String>) {
         let typed = self.context(ContextKind::InvalidSubcommand).join(" ");
+        if typed == "detach" {
+            let how = "ctrl-\\ twice leaves a session, and so does closing its terminal";
+            return (format!("there is no command `{typed}`"), Some(format!("{how}; {}", self.help())));
+        }
         let meant = match self.verb() {
             // What follows a verb is a word of its own.
             Some(_) => self.suggested(ContextKind::SuggestedSubcommand, &typed),
@@ -223,7 +227,9 @@ impl Refused {
         if !valid.is_empty() {
             let known: Vec<&str> = valid.iter().map(String::as_str).collect();
             let meant = nearest::nearest(&typed, &known).map(|meant| self.meant(meant));
-            return (message, Some(meant.unwrap_or_else(|| self.one_of(&valid))));
+            // Nobody reads a list of all verbs.
+            let few = known.len() <= 15;
+            return (message, meant.or_else(|| few.then(|| self.one_of(&valid))));
         }
         let Some(source) = self.error.source() else {
             return (message, None);

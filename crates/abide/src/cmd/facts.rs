@@ -59,8 +59,9 @@ impl Verb for Args {
         let since = self.since.map(|text| when::since(&text, now)).transpose()?.map(|time| time.wall(now));
         let named = self.sessions.iter().map(|wanted| sessions.find(wanted).map(|session| session.id));
         let named = named.collect::<Result<Vec<_>, _>>()?;
+        let only = named.first().filter(|_| named.len() == 1).map(ToString::to_string);
         let wanted = if named.is_empty() { Wanted::All } else { Wanted::These(named) };
-        let (mut facts, mut above, mut failure) = (Facts::default(), Above::default(), None);
+        let (mut facts, mut above, mut failure) = (Facts::default(), Above::of(only), None);
         let mut give = |witnessed: Witnessed| {
             let view = facts.view(&witnessed);
             if since.is_none_or(|since| view.is_since(since)) {

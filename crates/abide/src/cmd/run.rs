@@ -143,6 +143,11 @@ impl Verb for Args {
             Ok(session.verdict.codes.wait.unwrap_or(NO_CODE))
         } else if waits || never_ran || (on_pipes && front.output.is_json()) {
             front.output.remark(&format!("abide: session {}", session.id));
+            if !on_pipes && !never_ran && launch::input_waits() {
+                front.output.remark(
+                    "hint: what comes through a pipe or from a file reaches a program with --no-tty only",
+                );
+            }
             let again = format!("abide wait {}", session.id);
             let asked = wait::Asked { again: &again, form: Form::One, strict: false };
             wait::answer(front, &watch().wait(Until::All, None), asked)
@@ -162,12 +167,21 @@ impl Verb for Args {
     }
 }
 
+/// What is no program anywhere.
+const OF_SHELLS: [&str; 9] = ["alias", "cd", "eval", "exec", "export", "set", "source", "ulimit", "umask"];
+
 /// What whoever asked for it can do, who may have meant something else.
 fn way_out(failed: &ExecFailed) -> Option<Cow<'static, str>> {
     let path = failed.path.as_str();
     let of_program = failed.directory.is_none();
-    if of_program && Errno(failed.errno).name() == Some("ENOENT") && path.trim().contains(char::is_whitespace)
-    {
+    let is_missing = of_program && Errno(failed.errno).name() == Some("ENOENT");
+    if is_missing && path.split_once('=').is_some_and(|(name, _)| !name.contains('/')) {
+        return Some(format!("`--env {}` in front of `--` sets a variable", shell::word(path)).into());
+    }
+    if is_missing && OF_SHELLS.contains(&path) {
+        return Some(format!("it is a command of a shell: `-- sh -c '{path} ...'`").into());
+    }
+    if is_missing && path.trim().contains(char::is_whitespace) {
         let quoted = shell::word(path);
         let way =
             format!("it is taken for one word: give its words apart, `-- {path}`, or `-- sh -c {quoted}`");

@@ -76,11 +76,13 @@ impl FactView {
         self.at.is_none_or(|at| at.0 >= wall)
     }
 
-    /// Puts its line on the page. Where there is little room, the day and the boot stand above all that have them.
+    /// Puts its line on the page. Where there is little room, the day and the boot stand above all that have them, and so does
+    /// the session if there is only one.
     pub(crate) fn put(&self, page: &mut Page, above: &mut Above) {
         let at = self.at.map_or_else(|| "-".to_owned(), Time::local_exact);
-        if page.has_room(self.before(INSTANT, WITNESS)) {
-            return self.put_line(page, (&at, INSTANT), (&self.witness, WITNESS));
+        let before = INSTANT + 2 + self.session.len() + 2 + NAME + 2 + WITNESS + 2;
+        if page.has_ample_room(before) {
+            return self.put_line(page, (&at, INSTANT), (&self.witness, WITNESS), true);
         }
         let (day, at) = at.split_at_checked(DAY).unwrap_or(("", &at));
         let (witness, boot) = self.witness.split_once('@').unwrap_or((&self.witness, ""));
@@ -92,26 +94,31 @@ impl FactView {
         }
         if *above != stands {
             let boot = if stands.boot.is_empty() { String::new() } else { format!("  boot {}", stands.boot) };
-            page.put(Tone::Faint, &format!("{}{boot}", stands.day)).end();
+            page.put(Tone::Faint, &format!("{}{boot}", stands.day));
+            if let Some(only) = &stands.only {
+                page.put(Tone::Faint, "  session ").put(Tone::Strong, only);
+            }
+            page.end();
             *above = stands;
         }
-        self.put_line(page, (at, INSTANT - DAY), (witness, SHORT_WITNESS));
+        self.put_line(page, (at, INSTANT - DAY), (witness, SHORT_WITNESS), above.only.is_none());
     }
 
-    /// How many cells stand before what it says, with an instant and a witness that are so wide.
-    fn before(&self, instant: usize, witness: usize) -> usize {
-        instant + 2 + self.session.len() + 2 + NAME + 2 + witness + 2
-    }
-
-    fn put_line(&self, page: &mut Page, (at, instant): (&str, usize), (witness, cells): (&str, usize)) {
+    fn put_line(
+        &self,
+        page: &mut Page,
+        (at, instant): (&str, usize),
+        (witness, cells): (&str, usize),
+        names: bool,
+    ) {
         let tone = if self.at.is_none() { Tone::Bad } else { Tone::Plain };
-        let row = vec![
-            Cell::faint(&format!("{at:instant$}")),
-            Cell::new(Tone::Strong, &self.session),
+        let mut row = vec![Cell::faint(&format!("{at:instant$}"))];
+        row.extend(names.then(|| Cell::new(Tone::Strong, &self.session)));
+        row.extend([
             Cell::new(tone, &format!("{:NAME$}", self.fact)),
             Cell::faint(&format!("{witness:cells$}")),
             Cell::new(tone, &self.says),
-        ];
+        ]);
         table::put_flowing(page, 0, &[row]);
     }
 }
@@ -125,9 +132,16 @@ const NAME: usize = 11;
 const WITNESS: usize = 21;
 const SHORT_WITNESS: usize = 11;
 
-/// The day and the boot that stand above what follows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The day and the boot that stand above what follows, and the session if all facts are of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Above {
     day: String,
     boot: String,
+    only: Option<String>,
+}
+
+impl Above {
+    pub(crate) const fn of(only: Option<String>) -> Self {
+        Self { day: String::new(), boot: String::new(), only }
+    }
 }

@@ -85,10 +85,12 @@ pub(crate) fn sort_rows(rows: &mut [Row]) {
 pub(crate) fn put(page: &mut Page, sessions: Vec<Row>) {
     // A column that is empty in every row is none.
     let has_turns = sessions.iter().any(|session| session.turn.is_some());
-    let has_ends = sessions.iter().any(|session| session.ended.is_some());
+    // Nor is one, where there is little room, that says less than the others.
+    let has_times = !page.is_narrow();
+    let has_ends = has_times && sessions.iter().any(|session| session.ended.is_some());
     let mut header = vec!["ID", "NAME", "STATUS"];
     header.extend(has_turns.then_some("TURN"));
-    header.push("STARTED");
+    header.extend(has_times.then_some("STARTED"));
     header.extend(has_ends.then_some("ENDED"));
     header.push("COMMAND");
     let nothing = || Cell::faint("-");
@@ -96,7 +98,7 @@ pub(crate) fn put(page: &mut Page, sessions: Vec<Row>) {
     for session in sessions {
         let mut row = vec![Cell::plain(&session.id), session.name, session.standing];
         row.extend(has_turns.then(|| session.turn.unwrap_or_else(nothing)));
-        row.push(session.started);
+        row.extend(has_times.then_some(session.started));
         row.extend(has_ends.then(|| session.ended.unwrap_or_else(nothing)));
         row.push(session.command);
         rows.push(row);

@@ -33,7 +33,13 @@ impl Tone {
 }
 
 /// No text is squeezed into less than this.
-pub(super) const READABLE: usize = 30;
+const READABLE: usize = 24;
+
+/// As much as most facts say.
+const AMPLE: usize = 40;
+
+/// In fewer columns, what says little would leave no room to tell one status from another.
+const NARROW: usize = 70;
 
 /// Text being put together.
 #[derive(Debug)]
@@ -122,6 +128,16 @@ impl Page {
     /// Whether a line that has `used` cells already leaves room to read a text beside them.
     pub(crate) fn has_room(&self, used: usize) -> bool {
         self.width.is_none_or(|width| width >= used + READABLE)
+    }
+
+    /// Whether what most facts say has room there, on the same line.
+    pub(crate) fn has_ample_room(&self, used: usize) -> bool {
+        self.width.is_none_or(|width| width >= used + AMPLE)
+    }
+
+    /// Whether a table of sessions has room only for what tells them apart.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.width.is_some_and(|width| width < NARROW)
     }
 
     /// Puts blanks on the current line.

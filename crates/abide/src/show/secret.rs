@@ -4,6 +4,10 @@ use std::borrow::Cow;
 
 use abide_core::recording::redact::{self, is_secret_name};
 
+use super::shell;
+
+/// What stands in front of the command line of a session.
+const LAUNCHED: &str = "launched ";
 /// What stands in a secret's place.
 const MASK: &str = "***";
 
@@ -20,10 +24,12 @@ pub(crate) fn mask(argv: &[String]) -> Vec<Cow<'_, str>> {
         .collect()
 }
 
-/// The text with the masked arguments where it quotes the whole command line.
+/// The text with the masked arguments where it quotes the whole command line: as it could be typed where it was launched.
 pub(crate) fn hide<'a>(text: &'a str, argv: &[String], masked: &[Cow<'_, str>]) -> Cow<'a, str> {
     let (shown, whole) = (masked.join(" "), argv.join(" "));
-    if shown == whole || !text.contains(&whole) {
+    if let Some(rest) = text.strip_prefix(LAUNCHED).and_then(|words| words.strip_prefix(&whole)) {
+        Cow::Owned([LAUNCHED, &shell::line(masked.iter().map(AsRef::as_ref)), rest].concat())
+    } else if shown == whole || !text.contains(&whole) {
         Cow::Borrowed(text)
     } else {
         Cow::Owned(text.replace(&whole, &shown))
@@ -114,7 +120,10 @@ mod tests {
     fn a_secret_is_hidden_in_sentences_too() {
         let argv: Vec<String> = ["x", "--password", "my long pass"].map(String::from).to_vec();
         let masked = mask(&argv);
-        assert_eq!(hide("launched x --password my long pass", &argv, &masked), "launched x --password ***");
+        let told = hide("launched x --password my long pass, its input from a pipe", &argv, &masked);
+        assert_eq!(told, "launched x --password '***', its input from a pipe");
+        let argv = ["sh", "-c", "make; exit 2"].map(String::from);
+        assert_eq!(hide("launched sh -c make; exit 2", &argv, &mask(&argv)), "launched sh -c 'make; exit 2'");
         let argv: Vec<String> = ["x", "--pin-token", "1"].map(String::from).to_vec();
         assert_eq!(hide("program 4711 is alive", &argv, &mask(&argv)), "program 4711 is alive");
         assert_eq!(mask_words("x --token abc y"), "x --token *** y");

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::page::{Page, READABLE, Tone};
+use super::page::{Page, Tone};
 use super::safe;
 
 const GAP: usize = 2;
@@ -41,39 +41,28 @@ impl Cell {
 
 /// Puts rows on the page, indented by some blanks. The first `fixed` columns are never cut.
 pub(crate) fn put(page: &mut Page, indent: usize, fixed: usize, rows: &[Vec<Cell>]) {
-    let natural = widths(rows, page.width().map(|width| width.saturating_sub(indent)));
-    let mut widths = natural.clone();
-    let gaps = GAP * widths.len().saturating_sub(1);
-    let limit = page.width().map(|limit| limit.saturating_sub(indent));
-    if let Some(limit) = limit {
-        fit(&mut widths, fixed, limit.saturating_sub(gaps));
+    let mut widths = widest(rows);
+    if let Some(limit) = page.width() {
+        let gaps = GAP * widths.len().saturating_sub(1);
+        fit(&mut widths, fixed, limit.saturating_sub(indent + gaps));
     }
     for row in rows {
-        let Some((last, others)) = row.split_last() else { continue };
         page.blanks(indent);
-        let mut used = 0;
-        let mut spare = limit.map_or(usize::MAX, |limit| {
-            let usual = widths.iter().rev().skip(1).map(|width| width + GAP).sum::<usize>();
-            limit.saturating_sub(usual + NARROWEST)
-        });
-        for (at, cell) in others.iter().enumerate() {
-            // An unusual cell moves what follows in its own row, as far as there is room to spare.
-            let more = if widths[at] == natural[at] { spare } else { 0 };
-            let shown = shorten(&cell.text, widths[at].saturating_add(more));
-            spare -= spare.min(shown.width().saturating_sub(widths[at]));
-            let cells = shown.width().max(widths[at]) + GAP;
-            page.put(cell.tone, &shown).blanks(cells - shown.width());
-            used += cells;
+        for (at, cell) in row.iter().enumerate() {
+            let shown = shorten(&cell.text, widths[at]);
+            page.put(cell.tone, &shown);
+            if at + 1 < row.len() {
+                page.blanks(widths[at] - shown.width() + GAP);
+            }
         }
-        let room = limit.map_or(usize::MAX, |limit| limit.saturating_sub(used).max(NARROWEST));
-        page.put(last.tone, &shorten(&last.text, room)).end();
+        page.end();
     }
 }
 
 /// Puts rows on the page whose last cell takes as many lines as it needs: beside the others, or below them where that
 /// would leave too little room.
 pub(crate) fn put_flowing(page: &mut Page, indent: usize, rows: &[Vec<Cell>]) {
-    let widths = widths(rows, None);
+    let widths = usual(rows);
     let before = indent + widths.iter().rev().skip(1).map(|width| width + GAP).sum::<usize>();
     for row in rows {
         let Some((last, others)) = row.split_last() else { continue };
@@ -81,7 +70,8 @@ pub(crate) fn put_flowing(page: &mut Page, indent: usize, rows: &[Vec<Cell>]) {
         let used = indent + others.iter().enumerate().map(cells).sum::<usize>();
         let longest = last.text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0);
         let whole = page.width().is_none_or(|width| before.max(used) + longest <= width);
-        let beside = page.has_room(before) && page.has_room(used) && whole;
+        let fits = page.width().is_none_or(|width| used + last.text.width() <= width);
+        let beside = fits || page.has_room(before) && page.has_room(used) && whole;
         page.blanks(indent);
         for (at, cell) in others.iter().enumerate() {
             let ends = !beside && at + 1 == others.len();
@@ -97,26 +87,25 @@ pub(crate) fn put_flowing(page: &mut Page, indent: usize, rows: &[Vec<Cell>]) {
     }
 }
 
-/// How wide each column is: as its widest cell, but where there is no room for that, cells that are wider than usual do not
-/// count. The last has no other behind it.
-fn widths(rows: &[Vec<Cell>], limit: Option<usize>) -> Vec<usize> {
+/// How wide each column is: as its widest cell.
+fn widest(rows: &[Vec<Cell>]) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let cells = |column: usize| rows.iter().filter_map(move |row| Some(row.get(column)?.text.width()));
-    let whole: Vec<usize> = (0..columns).map(|column| cells(column).max().unwrap_or(0)).collect();
-    if let (Some(limit), [others @ .., last]) = (limit, whole.as_slice())
-        && others.iter().map(|width| width + GAP).sum::<usize>() + last.min(&READABLE) <= limit
-    {
-        return whole;
+    (0..columns).map(|column| cells(rows, column).max().unwrap_or(0)).collect()
+}
+
+/// The same, but for cells that are wider than usual: these move only what follows in their own row. The last column has no
+/// other behind it.
+fn usual(rows: &[Vec<Cell>]) -> Vec<usize> {
+    let mut widths = widest(rows);
+    let others = widths.len().saturating_sub(1);
+    for (column, width) in widths.iter_mut().enumerate().take(others) {
+        *width = cells(rows, column).filter(|width| *width <= USUAL).max().unwrap_or(*width);
     }
-    let usual = |column: usize| cells(column).filter(|width| *width <= USUAL).max();
-    // Where most are so wide, that is what is usual.
-    let mostly =
-        |column: usize| cells(column).filter(|width| *width > USUAL).count() * 2 >= cells(column).count();
-    let width = |column: usize| match usual(column).filter(|_| column + 1 < columns && !mostly(column)) {
-        Some(usual) => usual,
-        None => whole[column],
-    };
-    (0..columns).map(width).collect()
+    widths
+}
+
+fn cells(rows: &[Vec<Cell>], column: usize) -> impl Iterator<Item = usize> {
+    rows.iter().filter_map(move |row| Some(row.get(column)?.text.width()))
 }
 
 /// Takes from the widest column until all fit or none can give; first from the last, as long as that says something.
@@ -188,26 +177,19 @@ mod tests {
     }
 
     #[test]
-    fn an_unusual_cell_moves_only_its_own_row() {
-        let long = "exited 3, declared 0, stopping, stopped";
+    fn every_cell_stands_below_its_title_however_long_another_is() {
+        let long = "a-name-that-is-longer-than-those-of-others";
         let rows: &[&[&str]] =
-            &[&["a", long, "make test all of it"], &["b", "exited 0", "make"], &["c", "failed", "x"]];
-        let others = "b  exited 0  make\nc  failed    x\n";
-        assert_eq!(shown(None, rows), format!("a  {long}  make test all of it\n{others}"));
-        assert_eq!(shown(Some(60), rows), format!("a  {long}  make test all o…\n{others}"));
-        let all =
-            format!("a  {long}  make test all of it\nb  {:39}  make\nc  {:39}  x\n", "exited 0", "failed");
-        assert_eq!(shown(Some(63), rows), all, "none, where there is room for all");
-    }
-
-    #[test]
-    fn a_column_whose_cells_are_mostly_wide_is_as_wide_as_they_are() {
-        let wide = "68899ca6-e67c-4c43-96e5-eea4873818cd";
-        let rows: &[&[&str]] = &[&["AGENT", "CONVERSATION", "DIRECTORY"], &["claude", wide, "/srv"]];
-        assert_eq!(
-            shown(None, rows),
-            format!("AGENT   {:36}  DIRECTORY\nclaude  {wide}  /srv\n", "CONVERSATION")
-        );
+            &[&["ID", "NAME", "COMMAND"], &["a", long, "make test all of it"], &["b", "x", "y"]];
+        let aligned = |name: &str, command: &str| {
+            let cells = name.chars().count();
+            format!("ID  {:cells$}  COMMAND\na   {name}  {command}\nb   {:cells$}  y\n", "NAME", "x")
+        };
+        for width in [None, Some(80)] {
+            assert_eq!(shown(width, rows), aligned(long, "make test all of it"), "{width:?}");
+        }
+        let cut = aligned("a-name-that-is-longer-than…", "make test a…");
+        assert_eq!(shown(Some(45), rows), cut);
     }
 
     #[test]
@@ -222,6 +204,10 @@ mod tests {
         assert_eq!(flowing(None), " when  what was said about it at length\n");
         assert_eq!(flowing(Some(38)), " when  what was said about it at\n       length\n");
         assert_eq!(flowing(Some(30)), " when\n     what was said about it at\n     length\n");
+        let short = vec![Cell::plain("when"), Cell::plain("at noon")];
+        let mut page = Page::new(false, Some(14));
+        put_flowing(&mut page, 1, &[short]);
+        assert_eq!(page.text(), " when  at noon\n", "what is short needs little room");
         let rows = [["when", "it stands in /a/path/that/is/quite/long/itself"]];
         let rows: Vec<Vec<Cell>> = rows.iter().map(|row| row.map(Cell::plain).to_vec()).collect();
         let mut page = Page::new(false, Some(38));

@@ -57,7 +57,7 @@ impl<'a> WhyView<'a> {
         let used = self.id.len() + name + told.len() + self.status.0.name().len() + 2;
         page.plain(": ").flow(Tone::Plain, self.rule.0.says(), used, 2);
         page.put(Tone::Faint, "rule ").put(Tone::Faint, self.rule.0.name()).end().end();
-        if !page.has_room(self.before_words()) {
+        if !page.has_ample_room(self.before_words()) {
             self.put_by_day(page);
         } else {
             let rows: Vec<Vec<Cell>> = self

@@ -417,3 +417,24 @@ fn several_sessions_are_stopped_at_once_whatever_becomes_of_one_of_them() {
     let nobody = world.abide.run(&["stop", "nobody", &over]);
     assert_eq!(nobody.code(), Some(3), "{nobody:?}");
 }
+
+#[test]
+fn a_session_that_takes_long_to_stop_keeps_none_of_the_others_waiting() {
+    let world = World::new();
+    let long = world.live(&["ignore TERM", "print ready", "hang"]);
+    long.until_shown("ready");
+    let others = [(); 3].map(|()| world.live(&["hang"]));
+    // There are descriptors for two at once.
+    let script = r#"ulimit -n 56; exec "$0" --json stop --grace 1h "$@""#;
+    let ids: Vec<&str> = [&long].into_iter().chain(&others).map(|life| life.id.as_str()).collect();
+    let mut stopping = Running::start(&mut world.bash(script, &ids));
+    for other in &others {
+        until("it is over", || other.inspect()["status"] == "exited");
+    }
+    assert!(long.program.0.lives());
+    long.program.0.signal(Signal::KILL);
+    let told: Value = serde_json::from_str(&stopping.line()).expect("JSON");
+    assert_eq!(stopping.reap(), Ending::Exited(0), "{told}");
+    let stopped = told["data"]["sessions"].as_array().expect("a list").iter().map(|one| &one["id"]);
+    assert_eq!(stopped.collect::<Vec<_>>(), ids, "in the order in which they were named");
+}

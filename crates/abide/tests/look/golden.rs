@@ -89,7 +89,7 @@ fn inspect_prints_every_field_as_json() {
             { "fact": "guarded", "witness": guard, "at": "2023-11-14T22:13:20.000Z",
               "says": format!("guard {pid} took over") },
             { "fact": "launched", "witness": guard, "at": "2023-11-14T22:13:20.001Z",
-              "says": "launched make release -j a b" },
+              "says": "launched make release -j 'a b'" },
             { "fact": "hosted", "witness": host, "at": "2023-11-14T22:13:20.002Z",
               "says": format!("host {pid} of generation 1") },
             { "fact": "started", "witness": guard, "at": "2023-11-14T22:13:20.003Z",
@@ -117,7 +117,7 @@ fn why_names_the_rule_and_lists_the_proof() {
 rule damaged
 
   2023-11-14 22:13:20.000  guard:{pid}@0a1b2c3d  guarded   guard {pid} took over
-  2023-11-14 22:13:20.001  guard:{pid}@0a1b2c3d  launched  launched make release -j a b
+  2023-11-14 22:13:20.001  guard:{pid}@0a1b2c3d  launched  launched make release -j 'a b'
   2023-11-14 22:13:20.002  host:{pid}@0a1b2c3d   hosted    host {pid} of generation 1
   2023-11-14 22:13:20.003  guard:{pid}@0a1b2c3d  started   program {pid} runs /usr/bin/make
   {now}  {:wide$}  damage    not a frame at byte {offset}, 7 bytes
@@ -153,7 +153,7 @@ fn facts_have_a_line_each_and_hide_secrets() {
     let reader = format!("{:21}", "reader");
     let expected = format!(
         "2023-11-14 22:13:20.000  k3v9q2zr  guarded      {wide}  guard {pid} took over
-2023-11-14 22:13:20.001  k3v9q2zr  launched     {wide}  launched make release -j a b
+2023-11-14 22:13:20.001  k3v9q2zr  launched     {wide}  launched make release -j 'a b'
 2023-11-14 22:13:20.002  k3v9q2zr  hosted       {host}  host {pid} of generation 1
 2023-11-14 22:13:20.003  k3v9q2zr  started      {wide}  program {pid} runs /usr/bin/make
 2023-11-14 22:14:21.004  k3v9q2zr  ended        {wide}  exited with code 3; processes that live on: 1
@@ -286,17 +286,37 @@ fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
         "a day stands once: {why}"
     );
     assert!(why.lines().all(|line| line.chars().count() <= 80) && at(" ended  ").contains("code 3"), "{why}");
+    let wider = abide_testkit::Ran::of(stage.abide.command(&["why", "nightly"]).env("COLUMNS", "88")).stdout;
+    assert!(wider.contains("runs /usr/bin/make\n"), "room for the day is not taken from the words: {wider}");
     let events = abide_testkit::Ran::of(stage.abide.command(&["events", "nightly"]).env("COLUMNS", "80"));
-    let first = format!("22:13:20.000  k3v9q2zr  guarded      guard:{pid:<5}  guard {pid} took over");
+    let first = format!("22:13:20.000  guarded      guard:{pid:<5}  guard {pid} took over");
     let lines: Vec<&str> = events.stdout.lines().collect();
-    assert_eq!(lines[..2], ["2023-11-14  boot 0a1b2c3d", &first], "{events:?}");
+    assert_eq!(lines[..2], ["2023-11-14  boot 0a1b2c3d  session k3v9q2zr", &first], "{events:?}");
     assert!(lines.iter().all(|line| line.chars().count() <= 80), "{events:?}");
-    // Nothing is lost: all but the day and the boot stands there as often as where there is room.
-    let told = |text: &str| text.replace("2023-11-14 ", "").replace("@0a1b2c3d", "");
+    // Nothing is lost: all but day, boot and session stands there as often as where there is room.
+    let told =
+        |text: &str| text.replace("2023-11-14 ", "").replace("@0a1b2c3d", "").replace(" k3v9q2zr ", "");
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let wide = words(&told(&stage.text(&["events", "nightly"])));
     assert_eq!(words(&lines[1..].join("\n")), wide, "{events:?}");
     assert_eq!(events.stdout.matches("0a1b2c3d").count(), 1, "{events:?}");
+    assert!(
+        lines[4].ends_with(&format!("program {pid} runs /usr/bin/make")),
+        "that takes one line: {events:?}"
+    );
+    let all = abide_testkit::Ran::of(stage.abide.command(&["events"]).env("COLUMNS", "80")).stdout;
+    assert!(all.contains(" failed00 ") && all.contains(" k3v9q2zr "), "each fact names its own: {all}");
+    let ls = abide_testkit::Ran::of(stage.abide.command(&["ls", "-a"]).env("COLUMNS", "48")).stdout;
+    // Agents elsewhere on this machine come behind.
+    let ls = ls.split("\n\n").next().unwrap_or_default();
+    let titles: Vec<&str> = ls.lines().next().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(
+        titles,
+        ["ID", "NAME", "STATUS", "COMMAND"],
+        "where there is little room, there are no times: {ls}"
+    );
+    assert!(ls.contains("exited 3") && ls.contains("failed, ENOENT"), "a status is whole: {ls}");
+    assert!(ls.lines().all(|line| line.chars().count() <= 48), "{ls}");
     let ls = stage.text(&["ls", "-a"]);
     let never = ls.lines().find(|line| line.starts_with("failed00")).expect("it is listed");
     assert_eq!(

@@ -57,6 +57,14 @@ fn usage_errors_are_json_wherever_json_was_asked_for() {
 }
 
 #[test]
+fn who_types_nothing_behind_abide_is_shown_its_help() {
+    let stage = Stage::new();
+    let (nothing, help) = (stage.abide.run(&[]), stage.abide.run(&["--help"]));
+    assert_eq!((nothing.code(), nothing.stdout.as_str()), (Some(2), ""), "{nothing:?}");
+    assert_eq!(nothing.stderr, help.stdout);
+}
+
+#[test]
 fn behind_two_dashes_json_is_an_argument_like_any_other() {
     let stage = Stage::new();
     let ran = stage.abide.run(&["inspct", "--", "--json"]);
@@ -114,6 +122,7 @@ const TYPED: &[(&str, i32, &str, &str)] = &[
         "`inspct` is no value for `COMMAND`",
         "did you mean `inspect`? `abide schema --help` shows examples",
     ),
+    ("man nosuch", 2, "`nosuch` is no value for `COMMAND`", "`abide man --help` shows examples"),
     (
         "--color x ls",
         2,

@@ -2,9 +2,11 @@
 //! What is about to be done is on record before it is done, and only a proved process is signalled.
 
 use std::fs::File;
+use std::iter;
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::resume_unwind;
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, ScopedJoinHandle};
 
 use abide_core::evidence::{Body, Role, Signalled, StopAsked, Survivor};
 use abide_core::failure::{Code, Failure};
@@ -46,17 +48,21 @@ impl Sessions {
     #[must_use]
     pub fn stop_all(&self, sessions: &[Session], grace_ms: u64) -> Vec<Result<Session, Failure>> {
         let at_once = (poll::descriptors_allowed() / DESCRIPTORS).saturating_sub(1).clamp(1, AT_ONCE);
-        let few = |few: &[Session]| {
-            thread::scope(|scope| {
-                let stop = |session| scope.spawn(move || self.stop(session, grace_ms));
-                let stopping: Vec<_> = few.iter().map(stop).collect();
-                let join = |one: thread::ScopedJoinHandle<'_, _>| {
-                    one.join().unwrap_or_else(|panic| resume_unwind(panic))
-                };
-                stopping.into_iter().map(join).collect::<Vec<_>>()
-            })
+        let at_once = usize::try_from(at_once).unwrap_or(1).min(sessions.len());
+        let next = AtomicUsize::new(0);
+        // Whoever is done takes the next: nobody waits for one that takes long.
+        let stop = || {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            sessions.get(at).map(|session| (at, self.stop(session, grace_ms)))
         };
-        sessions.chunks(usize::try_from(at_once).unwrap_or(1)).flat_map(few).collect()
+        let mut stopped = thread::scope(|scope| {
+            let work = || iter::from_fn(stop).collect::<Vec<_>>();
+            let working: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
+            let join = |one: ScopedJoinHandle<'_, _>| one.join().unwrap_or_else(|panic| resume_unwind(panic));
+            working.into_iter().flat_map(join).collect::<Vec<_>>()
+        });
+        stopped.sort_by_key(|(at, _)| *at);
+        stopped.into_iter().map(|(_, answer)| answer).collect()
     }
 }
 

@@ -242,6 +242,17 @@ fn every_package_is_ours_or_comes_from_crates_io() {
 }
 
 #[test]
+fn a_release_says_what_it_lacks_before_it_builds_anything() {
+    let ran =
+        Command::new("/bin/bash").arg(root().join(".ci/release")).env("PATH", "").output().expect("it runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!((ran.status.code(), ran.stdout.len()), (Some(1), 0), "{said}");
+    for tool in ["cargo", "rustc", "cc", "readelf", "git", "tar", "sha256sum"] {
+        assert!(said.contains(&format!(".ci/release: missing: {tool} (")), "{tool}: {said}");
+    }
+}
+
+#[test]
 fn the_supply_rules_find_what_breaks_them() {
     let manifest = "[package]\nname = \"x\"\n[dependencies]\na = \"1\"\n# b = 1\nc.workspace = true\n\
                     [dev-dependencies]\nd = \"1\"\n[target.'cfg(unix)'.dependencies]\n\

@@ -161,6 +161,12 @@ pub(crate) fn put(page: &mut Page, views: &[UseView]) {
             Cell::faint(&view.command),
         ]
     }));
+    if page.is_narrow() {
+        // Neither how long nor how many says what is busy now.
+        for row in &mut rows {
+            let _more = (row.remove(6), row.remove(4));
+        }
+    }
     table::put(page, 0, 1, &rows);
 }
 
@@ -200,6 +206,26 @@ fn busy(percent: u64) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_there_is_little_room_how_busy_a_session_is_is_whole() {
+        let view = UseView {
+            id: "k3v9q2zr".to_owned(),
+            name: Some("nightly".to_owned()),
+            status: StatusName(abide_core::status::Status::Running),
+            cpu_percent: 100,
+            cpu_ms: 61_000,
+            memory_bytes: 700 << 20,
+            processes: Vec::new(),
+            standing: Cell::plain("running, stopping"),
+            command: "make release".to_owned(),
+        };
+        let mut page = Page::new(false, Some(60));
+        put(&mut page, &[view]);
+        let told = "ID        NAME     STATUS       CPU   MEMORY     COMMAND\n\
+            k3v9q2zr  nightly  running, s…  100%  700.0 MiB  make relea…\n";
+        assert_eq!(page.text(), told);
+    }
 
     #[test]
     fn what_is_asked_sooner_than_anything_can_be_measured_is_answered_with_what_was_measured_last() {

@@ -27,6 +27,18 @@ fn what_is_piped_in_reaches_the_program_and_that_it_was_so_is_on_record() {
 }
 
 #[test]
+fn what_is_piped_to_a_program_with_a_terminal_is_told_to_reach_it_on_pipes_only() {
+    let world = World::new();
+    let script = r#"printf 'hello\n' > "$1"
+        "$0" run --wait -- true < "$1" && echo and >&2 && "$0" run --wait -- true < /dev/null
+        "$0" run --no-tty --wait -- cat < "$1""#;
+    let ran = Ran::of(&mut world.bash(script, &[&world.beside("lines")]));
+    let hint = "hint: what comes through a pipe or from a file reaches a program with --no-tty only\n";
+    let hints: Vec<usize> = ran.stderr.split("and\n").map(|said| said.matches(hint).count()).collect();
+    assert_eq!((ran.code(), hints), (Some(0), vec![1, 0]), "{ran:?}");
+}
+
+#[test]
 fn a_hundred_megabytes_come_through_to_the_last_byte() {
     let world = World::new();
     let script = r#"
