@@ -297,6 +297,9 @@ pub fn read<'a>(text: &'a [u8], rest: &[u8]) -> Option<Vec<Line<'a>>> {
         (first.within, last.within) = (flags & FIRST_WITHIN != 0, flags & LAST_WITHIN != 0);
         before = first;
         let (drawn, redrawn) = (flags & DRAWN != 0, flags & REDRAWN != 0);
+        if redrawn && !drawn {
+            return None;
+        }
         lines.push(Line { kind, text, first, last, count, drawn, redrawn });
     }
     rest.0.is_empty().then_some(lines)

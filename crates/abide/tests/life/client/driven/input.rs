@@ -6,7 +6,7 @@ use std::io::Write;
 use abide_testkit::deadline::until;
 
 use super::{met, shell, type_line};
-use crate::common::{World, data};
+use crate::common::{Life, World, data};
 
 #[test]
 fn a_line_that_is_typed_is_read_as_one_and_its_answer_has_a_baseline() {
@@ -33,13 +33,19 @@ fn put(world: &World, name: &str, text: &str) -> String {
     path
 }
 
+/// Has all that is typed written to a file, up to its end, which is said to be `done`. The shell asks for nothing any more.
+fn reads_into(world: &World, life: &Life<'_>, to: &str) {
+    type_line(world, life, &format!("stty -echo; echo 'rea'dy; cat > {to}; echo 'do'ne"));
+    met(world, &["--text", "ready", &life.id]);
+}
+
 #[test]
 fn megabytes_that_are_pasted_arrive_whole_while_another_looks_on() {
     let world = World::new();
     let life = shell(&world);
     let text: String = (0..130_000).map(|number| format!("{number:015}\n")).collect();
     let (from, to) = (put(&world, "from", &text), world.beside("to"));
-    type_line(&world, &life, &format!("stty -echo; cat > {to}; echo 'do'ne"));
+    reads_into(&world, &life, &to);
     std::thread::scope(|scope| {
         let pasted = scope.spawn(|| world.abide.run(&["paste", "--json", &life.id, "--file", &from]));
         while !pasted.is_finished() {
@@ -61,7 +67,7 @@ fn what_two_paste_at_once_is_not_mixed() {
     let to = world.beside("to");
     let both = ["one", "two"].map(|word| lines(word, 60_000));
     let files = [put(&world, "a", &both[0]), put(&world, "b", &both[1])];
-    type_line(&world, &life, &format!("stty -echo; cat > {to}; echo 'do'ne"));
+    reads_into(&world, &life, &to);
     std::thread::scope(|scope| {
         for file in &files {
             let (world, life) = (&world, &life);
