@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use abide_core::evidence::Size;
@@ -43,6 +43,11 @@ impl Bare {
         }
         let code = self.process.wait()?.code();
         Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    }
+
+    /// Its side of whoever types and reads.
+    pub fn terminal(&self) -> BorrowedFd<'_> {
+        self.master.as_fd()
     }
 
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<()> {

@@ -16,8 +16,9 @@ const TOP: f64 = 64.0;
 
 const STYLE: &str = "text{font:13px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#24292f}.title{font-size:16px;\
 font-weight:600}.small{font-size:12px;fill:#57606a}.page{fill:#ffffff}.holds{fill:#1a7f5a}.missed{fill:#c4532d}\
-.bar{stroke:#24292f;stroke-dasharray:4 3}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.small{fill:#9da7b3}\
-.page{fill:#0d1117}.holds{fill:#3fb58a}.missed{fill:#ef8a5f}.bar{stroke:#e6edf3}}";
+.bar{stroke:#24292f;stroke-dasharray:4 3}.floor{stroke:#0969da;stroke-width:2}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.small{fill:#9da7b3}\
+.page{fill:#0d1117}.holds{fill:#3fb58a}.missed{fill:#ef8a5f}.bar{stroke:#e6edf3}\
+.floor{stroke:#58a6ff}}";
 
 pub fn drawn(table: &Table) -> String {
     let lines = table.rows.iter().flat_map(|taken| &taken.lines);
@@ -27,7 +28,7 @@ pub fn drawn(table: &Table) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
          aria-label=\"What each figure of abide uses of its bar\"><style>{STYLE}</style>\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{height}\" rx=\"8\"/>\
-         <text class=\"title\" x=\"16\" y=\"26\">abide: what each figure uses of what its bar allows (shorter is better)</text>\
+         <text class=\"title\" x=\"16\" y=\"26\">abide: what each figure uses of what its bar allows (shorter is better; the mark is the floor)</text>\
          <text class=\"small\" x=\"16\" y=\"46\">{}, {} processors, Linux {}</text>\
          <text class=\"small\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">the bar</text>",
         escaped(&table.machine.date),
@@ -53,10 +54,19 @@ fn drawn_line(line: &Line, used: f64, top: f64) -> String {
     let length = (used.min(MOST) * WHOLE).max(2.0);
     let beside = line.peer.as_ref().map(|(name, figure)| format!(" ({name} {figure})")).unwrap_or_default();
     let cut = if used > MOST { " \u{2192}" } else { "" };
+    let floor = line.above_floor().map(|times| used / times).filter(|floor| *floor <= MOST);
+    let floor = floor.map_or(String::new(), |floor| {
+        let x = LEFT + floor * WHOLE;
+        format!(
+            "<line class=\"floor\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\"/>",
+            top + 2.0,
+            top + 24.0
+        )
+    });
     format!(
         "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\
          <rect class=\"{class}\" x=\"{LEFT}\" y=\"{}\" width=\"{length:.1}\" height=\"16\" rx=\"2\"/>\
-         <text class=\"small\" x=\"{:.1}\" y=\"{}\">{}</text>",
+         <text class=\"small\" x=\"{:.1}\" y=\"{}\">{}</text>{floor}",
         LEFT - 10.0,
         top + 17.0,
         escaped(&line.what.replace('`', "")),

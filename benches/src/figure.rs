@@ -43,7 +43,7 @@ pub struct Line {
     pub ours: Figure,
     pub peer: Option<Named>,
     pub bar: Bar,
-    /// What the machine itself takes for the least that must be done.
+    /// What the least that must be done takes, done by processes that do nothing else.
     pub floor: Option<Named>,
     pub beside: Vec<Named>,
 }
@@ -116,6 +116,14 @@ impl Line {
         }
     }
 
+    /// How many times the floor's cost is ours: at 1, nothing is left to save.
+    pub fn above_floor(&self) -> Option<f64> {
+        let (_, floor) =
+            self.floor.as_ref().filter(|(_, floor)| floor.value > 0.0 && self.ours.value > 0.0)?;
+        let times = self.ours.value / floor.value;
+        Some(if matches!(self.bar, Bar::AtLeast(_)) { 1.0 / times } else { times })
+    }
+
     pub fn bar_says(&self) -> String {
         match self.bar {
             Bar::AtMost(times) => format!("at most {times}x"),
@@ -158,6 +166,16 @@ mod tests {
         for (line, verdict) in cases {
             assert_eq!(line.verdict(), verdict, "{line:?}");
         }
+    }
+
+    #[test]
+    fn the_floor_is_left_by_so_many_times_what_it_costs() {
+        let ms = |value| Figure::new(value, Unit::Ms);
+        let line = |bar, ours, floor| Line::new("", ms(ours), bar).floor("", ms(floor)).above_floor();
+        assert_eq!(line(Bar::AtMost(1.0), 3.0, 2.0), Some(1.5));
+        assert_eq!(line(Bar::AtLeast(1.0), 50.0, 100.0), Some(2.0), "half of the speed is twice the cost");
+        assert_eq!(line(Bar::AtMost(1.0), 3.0, 0.0), None);
+        assert_eq!(Line::new("", ms(3.0), Bar::AtMost(1.0)).above_floor(), None);
     }
 
     #[test]

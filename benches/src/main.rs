@@ -6,6 +6,7 @@
 mod bare;
 mod chart;
 mod figure;
+mod floor;
 mod gate;
 mod keeper;
 mod load;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["--own", ref program @ ..] => bare::own(program),
+        [floor::WORD, ref words @ ..] => floor::run(words),
         [keeper::INSIDE, ref words @ ..] => Options::parse(words).and_then(run),
         ["--help" | "-h"] => options::help(),
         ref words => Options::parse(words).and_then(|_| keeper::keep(words)),

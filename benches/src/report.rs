@@ -115,8 +115,10 @@ The same work for abide and for what else keeps programs in sessions, done by on
 
 abide is the released binary with recording, screen and evidence on, as it is by default. Ways of doing the same take turns, and
 who begins changes with each turn; figures are medians unless a line says otherwise. Times of commands run from the start of the
-process until it is reaped. A ratio is abide's figure by the peer's; `MISSED` stands where the bar is not reached, with the floor:
-what the machine takes for the least that must be done. `figures.json` has the same for programs.
+process until it is reaped. A ratio is abide's figure by the peer's; `MISSED` stands where the bar is not reached. The floor is what
+the least takes without which the work is not done: bare processes that keep the same promise as plainly as it can be written, and
+do nothing else, in turns with the others. Behind it stands how many times that abide costs, and in the chart a mark where it is; what
+is beneath the floor nobody can reach who promises the same. `figures.json` has the figures for programs.
 
 ![what each row uses of its bar](chart.svg)
 ";
@@ -126,12 +128,12 @@ impl Table {
         let machine = &self.machine;
         let mut page =
             format!("{}: {}. Peers: {}.\n\n", machine.date, machine.says(), machine.peers.join(", "));
-        page += "| work | abide | beside | | ratio | bar | | floor | others |\n|---|--:|---|--:|--:|---|---|---|---|\n";
+        page += "| work | abide | beside | | ratio | bar | | floor | above it | others |\n|---|--:|---|--:|--:|---|---|---|--:|---|\n";
         for taken in &self.rows {
             page.extend(taken.lines.iter().map(Line::markdown));
             if let Some(why) = &taken.failed {
                 page += &format!(
-                    "| {} | could not be taken: {} | | | | | | | |\n",
+                    "| {} | could not be taken: {} | | | | | | | | |\n",
                     taken.row,
                     why.replace(['\n', '|'], " ")
                 );
@@ -161,9 +163,10 @@ impl Line {
         };
         let ratio = self.ratio().map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
         let floor = self.floor.as_ref().map(named).unwrap_or_default();
+        let above = self.above_floor().map(|times| format!("{times:.2}")).unwrap_or_default();
         let beside: Vec<String> = self.beside.iter().map(named).collect();
         format!(
-            "| {} | {} | {peer} | {theirs} | {ratio} | {} | {} | {floor} | {} |\n",
+            "| {} | {} | {peer} | {theirs} | {ratio} | {} | {} | {floor} | {above} | {} |\n",
             self.what,
             self.ours,
             self.bar_says(),
@@ -178,7 +181,8 @@ impl Line {
             text += &format!(", {}, ratio {:.2}", named(peer), self.ratio().unwrap_or(f64::NAN));
         }
         text += &format!("; {} {}", self.bar_says(), self.verdict());
-        let others = self.floor.iter().map(|floor| format!("floor: {}", named(floor)));
+        let above = self.above_floor().map(|times| format!(", {times:.2} times")).unwrap_or_default();
+        let others = self.floor.iter().map(|floor| format!("floor: {}{above}", named(floor)));
         let others: Vec<String> = others.chain(self.beside.iter().map(named)).collect();
         if others.is_empty() { text } else { format!("{text} ({})", others.join(", ")) }
     }

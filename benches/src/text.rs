@@ -55,6 +55,11 @@ pub fn row(number: usize, cols: usize) -> String {
 /// Lines that scroll by, and then a screen of so many rows and one for the cursor.
 pub fn screen(rows: usize, cols: usize) -> String {
     let before: String = (0..200).map(colourful).collect();
+    before + &page(rows, cols)
+}
+
+/// That screen alone.
+pub fn page(rows: usize, cols: usize) -> String {
     let colour = |number: usize| format!("\x1b[3{}m{}\x1b[m\n", number % 7 + 1, row(number, cols));
-    before + &(1..rows).map(colour).collect::<String>()
+    (1..rows).map(colour).collect()
 }

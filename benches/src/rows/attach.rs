@@ -5,10 +5,11 @@ use std::process::Command;
 
 use abide_core::screen::Screen;
 use abide_sys::clock;
-use abide_testkit::{Abide, Terminal};
+use abide_testkit::Terminal;
 
 use super::snapshot::Shown;
 use crate::figure::{Bar, Line};
+use crate::floor::Answerer;
 use crate::place::Place;
 use crate::row::Row;
 use crate::text;
@@ -18,7 +19,8 @@ pub const ROW: Row = Row {
     name: "attach",
     work: "first full repaint on attach",
     method: "a new terminal of 80 by 24, from the start of `abide attach` or `tmux attach` in it until it shows every row of the \
-             screen of `snapshot` in its place. Floor: the program that printed it, in the same terminal",
+             screen of `snapshot` in its place. Floor: a bare client in the same terminal, which connects to a socket and writes what it is sent: that \
+             screen, painted",
     take,
 };
 
@@ -26,17 +28,16 @@ const ROUNDS: usize = 60;
 
 fn take(place: &Place) -> io::Result<Vec<Line>> {
     let shown = Shown::new(place)?;
-    let mut bare = Command::new("sh");
-    bare.args(["-c", &shown.script]).env("PATH", Abide::PATH);
+    let answerer = Answerer::of(format!("\x1b[H\x1b[2J{}", text::page(24, 80)))?;
     let mut attach = shown.bench.abide.command(&["attach", &shown.id]);
     attach.env("TERM", "xterm-256color");
-    let mut ways = vec![way("abide", attach), way("bare", bare)];
+    let mut ways = vec![way("abide", attach), way("client", answerer.asking()?)];
     ways.extend(shown.tmux.as_ref().map(|tmux| way("tmux", tmux.command(&["attach", "-t", "shown"]))));
     let turns = Turns::take(place.of(ROUNDS), ways)?;
     let line = |what: &str, bar, percent| {
         Line::new(what, turns.p("abide", percent), bar).against("tmux", turns.of_hundred("tmux", percent))
     };
-    let median = line(ROW.work, Bar::AtMost(1.0), 50).floor("the program alone", turns.p("bare", 50));
+    let median = line(ROW.work, Bar::AtMost(1.0), 50).floor("a bare client", turns.p("client", 50));
     Ok(vec![median, line("first full repaint on attach, p90", Bar::Stated, 90)])
 }
 

@@ -1,13 +1,13 @@
 //! The visible text of a screen, asked for by a command.
 
 use std::io;
-use std::process::Command;
 
 use abide_testkit::ScratchDir;
 use abide_testkit::bench::{Bench, same};
 use abide_testkit::deadline::until;
 
 use crate::figure::{Bar, Line};
+use crate::floor::Answerer;
 use crate::gate::{Gate, gate};
 use crate::peer::{Peer, Tmux};
 use crate::place::Place;
@@ -19,7 +19,7 @@ pub const ROW: Row = Row {
     name: "snapshot",
     work: "snapshot of a screen",
     method: "a screen of 80 by 24 full of colourful text, behind lines that scrolled by; `abide snapshot` beside `tmux capture-pane \
-             -p`. Floor: `true`",
+             -p`. Floor: a bare client, which connects to a socket and writes what it is sent: that text",
     take,
 };
 
@@ -27,16 +27,17 @@ const ROUNDS: usize = 200;
 
 fn take(place: &Place) -> io::Result<Vec<Line>> {
     let shown = Shown::new(place)?;
+    let answerer = Answerer::of(shown.bench.done(&["snapshot", &shown.id])?.stdout)?;
     let mut ways = vec![
         Way::command("abide", shown.bench.abide.command(&["snapshot", &shown.id])),
-        Way::command("true", Command::new("/bin/true")),
+        Way::command("client", answerer.asking()?),
     ];
     if let Some(tmux) = &shown.tmux {
         ways.push(Way::command("tmux", tmux.command(&["capture-pane", "-p", "-t", "shown"])));
     }
     let turns = Turns::take(place.of(ROUNDS), ways)?;
     let line = Line::new(ROW.work, turns.p("abide", 50), Bar::AtMost(1.0));
-    Ok(vec![line.against("tmux", turns.median("tmux")).floor("`true`", turns.p("true", 50))])
+    Ok(vec![line.against("tmux", turns.median("tmux")).floor("a bare client", turns.p("client", 50))])
 }
 
 /// The same screen in a session and in tmux, for as long as this lives.
@@ -44,8 +45,6 @@ pub struct Shown {
     pub bench: Bench,
     pub id: String,
     pub tmux: Option<Tmux>,
-    /// What prints it; and then stands at the gate.
-    pub script: String,
     _gate: Gate,
     _dir: ScratchDir,
 }
@@ -66,6 +65,6 @@ impl Shown {
             tmux.made("shown", &["sh", "-c", &script])?;
             until("tmux shows it", || tmux.shows("shown", last.trim_end()));
         }
-        Ok(Self { bench, id, tmux, script, _gate: gate, _dir: dir })
+        Ok(Self { bench, id, tmux, _gate: gate, _dir: dir })
     }
 }

@@ -1,12 +1,12 @@
 //! From the start of the command that makes a session until the peer's own list shows it.
 
 use std::io;
-use std::process::Command;
 
 use abide_sys::clock;
 use abide_testkit::ScratchDir;
 
 use crate::figure::{Bar, Line};
+use crate::floor::{self, Helpers, Session};
 use crate::gate::gate;
 use crate::peer::{Peer, everyone};
 use crate::place::Place;
@@ -19,7 +19,9 @@ pub const ROW: Row = Row {
     method: "a command that makes a session in which `cat FIFO` runs, then the peer's list, again and again until it shows \
              it: `abide run -d`, `ls`; `tmux new-session -d`, `list-sessions` on a warm server; `dtach -n`, `ls` of its \
              sockets; `abduco -n`; `screen -d -m`, `-ls`; `shpool attach --background`, `list`; `pueue add`, `status`. Floor: \
-             `true`, twice",
+             a launcher that makes the name, the directory and its files as `run -d` does, and ends when its guard has opened a \
+             terminal, written what ours writes, published the directory and exec'd `cat`, while a bare host comes up (all of \
+             them this executable, no cgroup); then the floor of `list`, of that session",
     take,
 };
 
@@ -29,9 +31,7 @@ fn take(place: &Place) -> io::Result<Vec<Line>> {
     let (bench, dir) = (place.bench(), ScratchDir::new());
     let peers = everyone(place, &bench)?;
     let mut ways: Vec<Way<'_>> = peers.iter().map(|peer| way(&**peer, &dir)).collect();
-    ways.push(Way::new("floor", |_| {
-        Ok(timed(&mut Command::new("/bin/true"))? + timed(&mut Command::new("/bin/true"))?)
-    }));
+    ways.push(floor_way(&dir));
     let turns = Turns::take(place.of(ROUNDS), ways)?;
     let ours = turns.p("abide", 50);
     let mut beside = Line::new("", ours, Bar::Stated);
@@ -40,7 +40,7 @@ fn take(place: &Place) -> io::Result<Vec<Line>> {
     }
     let line = |bar, peer: &str| {
         let line = Line::new(ROW.work, ours, bar).against(peer, turns.median(peer));
-        line.floor("`true` twice", turns.p("floor", 50))
+        line.floor("a bare launch and its proof", turns.p("floor", 50))
     };
     let first = Line { beside: beside.beside, ..line(Bar::AtMost(1.0), "tmux") };
     Ok(vec![first, line(Bar::AtMost(2.0), "dtach")])
@@ -56,6 +56,21 @@ fn way<'a>(peer: &'a dyn Peer, dir: &'a ScratchDir) -> Way<'a> {
         let took = clock::boot_micros() - began;
         gate.open();
         peer.gone(&session);
+        Ok(took)
+    })
+}
+
+/// The same work, barely.
+fn floor_way(dir: &ScratchDir) -> Way<'_> {
+    Way::new("floor", move |round| {
+        let (gate, home) = (gate(dir.path(), &format!("floor{round}"))?, dir.join("home"));
+        let id = format!("bare{round}");
+        let began = clock::boot_micros();
+        let session = Session::launch(&home, &id, Helpers::Host, &["/bin/cat", &gate.path()])?;
+        timed(&mut floor::proving(&home.join("sessions"), std::slice::from_ref(&session.told))?)?;
+        let took = clock::boot_micros() - began;
+        gate.open();
+        session.gone()?;
         Ok(took)
     })
 }

@@ -1,0 +1,1 @@
+../crates/abide/build.rs
