@@ -229,10 +229,12 @@ fn a_fault_in_the_file_hinders_no_reader_and_is_told_beside_the_answer() {
         &["version"],
         &["schema", "ls"],
     ];
-    // How long ago something was may change between two answers, and which agents run on this machine.
+    // How long ago something was may change between two answers, and so how wide its column is, and which agents run on this
+    // machine.
     let steady = |ran: &Ran| {
         let own = ran.stdout.split("\n\nAGENT ").next().unwrap_or_default();
-        let text = own.lines().filter(|line| !line.contains(" ago")).collect::<String>();
+        let own = own.lines().filter(|line| !line.contains(" ago")).flat_map(str::split_whitespace);
+        let text = own.collect::<Vec<_>>().join(" ");
         let ends = [",\"agents\":", ",\"warnings\":"].map(|name| text.find(name));
         text[..ends.into_iter().flatten().min().unwrap_or(text.len())].trim_end_matches('}').to_owned()
     };

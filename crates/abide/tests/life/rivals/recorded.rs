@@ -55,8 +55,9 @@ fn looking_leaves_no_file_behind() {
         there.sort();
         there
     };
-    abide_testkit::deadline::until("its host has gone", || {
-        world.inspect(&id)["processes"]["host"]["liveness"] != "alive"
+    abide_testkit::deadline::until("its guard and host have gone", || {
+        let processes = &world.inspect(&id)["processes"];
+        ["guard", "host"].iter().all(|who| processes[who]["liveness"] != "alive")
     });
     let before = listed();
     for look in [
