@@ -46,6 +46,14 @@ impl World {
         Self { home, abide }
     }
 
+    /// Waits until the helpers of a session that is over have gone: its guard goes last.
+    pub(crate) fn until_nobody_serves(&self, id: &str) {
+        until("its guard and host have gone", || {
+            let processes = &self.inspect(id)["processes"];
+            ["guard", "host"].iter().all(|who| processes[who]["liveness"] != "alive")
+        });
+    }
+
     /// A path beside the home.
     pub(crate) fn beside(&self, name: &str) -> String {
         self.home.around().join(name).to_str().expect("it is text").to_owned()

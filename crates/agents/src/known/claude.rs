@@ -132,11 +132,9 @@ impl Adapter for Claude {
         let named = argv.iter().any(|word| TAKEN.iter().any(|option| word.split('=').next() == Some(option)));
         let plain =
             argv.get(1).is_none_or(|word| word.starts_with('-') || word.contains(char::is_whitespace));
-        (!named && plain).then(|| {
-            let mut argv = argv.to_vec();
-            argv.splice(1..1, ["--session-id".to_owned(), conversation.to_owned()]);
-            argv
-        })
+        let (program, options) = argv.split_first().filter(|_| !named && plain)?;
+        let name = ["--session-id".to_owned(), conversation.to_owned()];
+        Some([std::slice::from_ref(program), &name, options].concat())
     }
 
     fn resume(&self, argv: &[String], conversation: &str, prompt: Option<&str>) -> Vec<String> {

@@ -128,7 +128,8 @@ impl Adapter for OpenCode {
         let mut again = options(argv, &OPTIONS);
         // `run`, or the directory that it was started for.
         let word = bare(argv);
-        again.splice(1..1, word.map(str::to_owned));
+        let behind = again.len().min(1);
+        again.splice(behind..behind, word.map(str::to_owned));
         again.extend(["--session".to_owned(), conversation.to_owned()]);
         if word != Some("run") {
             again.extend(prompt.map(|_| "--prompt".to_owned()));

@@ -133,7 +133,7 @@ fn a_flood_has_its_keyframes_soon_after_its_end_and_doctor_makes_them_anew() {
     let id = world.run(&[], &["flood 4500000", "print over", "exit 0"]);
     assert_eq!(world.wait(&id).0, Some(0));
     let complains = || world.abide.run(&["doctor"]).stdout.contains("keyframes");
-    until("the host has finished them", || world.inspect(&id)["processes"]["host"]["liveness"] != "alive");
+    world.until_nobody_serves(&id);
     assert!(!complains());
     let keyframes = world.dir(&id).join("keyframes");
     let at = ["--at", "seq:3500000"];

@@ -55,10 +55,7 @@ fn looking_leaves_no_file_behind() {
         there.sort();
         there
     };
-    abide_testkit::deadline::until("its guard and host have gone", || {
-        let processes = &world.inspect(&id)["processes"];
-        ["guard", "host"].iter().all(|who| processes[who]["liveness"] != "alive")
-    });
+    world.until_nobody_serves(&id);
     let before = listed();
     for look in [
         &["snapshot"][..],

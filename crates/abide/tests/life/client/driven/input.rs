@@ -3,8 +3,6 @@
 use std::fs;
 use std::io::Write;
 
-use abide_testkit::deadline::until;
-
 use super::{met, shell, type_line};
 use crate::common::{Life, World, data};
 
@@ -243,7 +241,7 @@ fn a_terminal_has_its_new_size_when_a_resize_returns() {
     type_line(&world, &life, "exit");
     assert_eq!(world.wait(&life.id).0, Some(0));
     let size = || ["cols", "rows"].map(|side| world.inspect(&life.id)["screen"][side].clone());
-    until("its host has gone", || world.inspect(&life.id)["processes"]["host"]["liveness"] != "alive");
+    world.until_nobody_serves(&life.id);
     assert_eq!(size(), [100, 30], "as it was in the end");
     let piped = world.observe(world.run(&["--no-tty"], &["hang"]));
     let ran = world.abide.run(&["resize", "--json", &piped.id, "100x30"]);
