@@ -208,6 +208,8 @@ impl Ledger {
         let mut entries = self.lock();
         let entry = entries.entry(tag).or_default();
         entry.truth.born = Some(now);
+        // There is no program without a session that can be found.
+        entry.truth.launched = entry.truth.launched.or(Some(now));
         entry.truth.pid = Some(pid);
         entry.truth.id = Some(id.to_owned());
         // Gone before we could take hold of it.

@@ -30,7 +30,7 @@ pub struct Harm {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Truth {
     pub tag: u32,
-    /// Since when its launcher has said that it is there.
+    /// Since when its launcher, or its program, has said that it is there.
     pub launched: Option<u64>,
     pub id: Option<String>,
     pub pid: Option<u32>,

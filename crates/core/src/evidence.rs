@@ -259,6 +259,17 @@ pub struct ExecFailed {
 pub struct StopAsked {
     pub by: String,
     pub grace_ms: u64,
+    /// Nobody but its own time limit asked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub time_is_up: bool,
+}
+
+impl StopAsked {
+    /// What an end is put down to that comes after it.
+    #[must_use]
+    pub const fn cause(&self) -> Cause {
+        if self.time_is_up { Cause::Timeout } else { Cause::Asked }
+    }
 }
 
 /// A signal is about to be sent.

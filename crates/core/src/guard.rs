@@ -49,6 +49,8 @@ pub enum Input {
 /// What to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
+    /// Put on record that its time is up and that it is asked to end, with this much patience at each step.
+    RecordTimeUp { grace_ms: u64 },
     /// Send the program this signal; record it first.
     SignalProgram(i32),
     /// Send every process that is left of the session this signal; record it first.
@@ -180,7 +182,9 @@ impl Guard {
             }
             (Phase::Running, Input::Woke) if let Some(timeout) = time_is_up => {
                 self.cause = Some(Cause::Timeout);
-                self.ask(now, 0, timeout.grace_ms)
+                let (next, mut effects) = self.ask(now, 0, timeout.grace_ms);
+                effects.insert(0, Effect::RecordTimeUp { grace_ms: timeout.grace_ms });
+                (next, effects)
             }
             // Whoever asks again with less patience is heard.
             (Phase::Stopping { asked, grace_ms, next_at }, Input::StopAsked { grace_ms: new }) => {
@@ -342,6 +346,7 @@ mod tests {
 
     fn short(effect: Effect) -> String {
         match effect {
+            Effect::RecordTimeUp { .. } => "time up".to_owned(),
             Effect::SignalProgram(signal) => format!("program:{signal}"),
             Effect::SignalTree(signal) => format!("tree:{signal}"),
             Effect::Drain => "drain".to_owned(),
@@ -506,7 +511,14 @@ mod tests {
         check(
             timed(Some(7_000)),
             &[(99, Input::Woke), (100, Input::Woke), (101, ended(EXIT_0)), (102, Input::Drained)],
-            &["program:15", "program:18", "wake:7100", "drain", "record:Exited { code: 0 }:Some(Timeout)"],
+            &[
+                "time up",
+                "program:15",
+                "program:18",
+                "wake:7100",
+                "drain",
+                "record:Exited { code: 0 }:Some(Timeout)",
+            ],
         );
     }
 
@@ -517,7 +529,7 @@ mod tests {
 
     #[test]
     fn a_timeout_whose_launch_says_nothing_of_patience_has_what_it_always_had() {
-        check(timed(None), &[(100, Input::Woke)], &["program:15", "program:18", "wake:2100"]);
+        check(timed(None), &[(100, Input::Woke)], &["time up", "program:15", "program:18", "wake:2100"]);
     }
 
     #[test]

@@ -49,6 +49,8 @@ struct Seen {
     signals: Vec<(u64, i32)>,
     /// Since when the end is sought, and with how much patience at least.
     asked: Option<(u64, u64)>,
+    /// Who seeks the end stands in the record.
+    on_record: bool,
     drained: bool,
     recorded: bool,
     tree_signals: Vec<(u64, i32)>,
@@ -117,12 +119,14 @@ impl World {
         let grace_ms = self.dice.below(4_000);
         let (since, patience) = self.seen.asked.unwrap_or((self.now, grace_ms));
         self.seen.asked = Some((since, patience.min(grace_ms)));
+        self.seen.on_record = true;
         Input::StopAsked { grace_ms }
     }
 
     fn perform(&mut self, effect: Effect) -> Option<Input> {
         assert!(!self.seen.removed, "{effect:?} of a session that is removed");
         match effect {
+            Effect::RecordTimeUp { .. } => self.seen.on_record = true,
             Effect::SignalProgram(signal) => self.signal_program(signal),
             Effect::SignalTree(signal) => self.signal_tree(signal),
             Effect::Drain => {
@@ -160,6 +164,7 @@ impl World {
 
     fn signal_program(&mut self, signal: i32) {
         assert!(!self.told, "a process that is gone was sent {signal}: its number may be a stranger's");
+        assert!(self.seen.on_record, "{signal} before it is on record who asked");
         if signal == CONT {
             assert!(self.seen.signals.last().is_some_and(|(_, sent)| *sent != KILL));
             return;

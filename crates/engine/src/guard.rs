@@ -284,6 +284,11 @@ impl Keeper {
 
     fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
+            Effect::RecordTimeUp { grace_ms } => {
+                let by = "its time limit".to_owned();
+                self.note(Body::StopAsked(StopAsked { by, grace_ms, time_is_up: true }));
+                None
+            }
             Effect::SignalProgram(number) => {
                 self.signal_program(number);
                 None
@@ -358,7 +363,7 @@ impl Keeper {
             _ => {
                 let grace_ms = caught.value.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(GRACE_MS);
                 let by = format!("pid {} of uid {}", caught.pid, caught.uid);
-                self.note(Body::StopAsked(StopAsked { by, grace_ms }));
+                self.note(Body::StopAsked(StopAsked { by, grace_ms, time_is_up: false }));
                 self.tell(Input::StopAsked { grace_ms });
             }
         }

@@ -195,7 +195,7 @@ impl Scene {
 
     #[must_use]
     pub fn stop_asked(self, by: &str) -> Self {
-        self.guard(Body::StopAsked(StopAsked { by: by.into(), grace_ms: 10_000 }))
+        self.guard(Body::StopAsked(StopAsked { by: by.into(), grace_ms: 10_000, time_is_up: false }))
     }
 
     /// The guard observed the end.

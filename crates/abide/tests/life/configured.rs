@@ -38,6 +38,8 @@ fn a_session_whose_time_is_up_has_the_patience_of_the_file_to_end_well() {
     let life = world.observe(id);
     life.until_shown("asked");
     assert_eq!(world.told(&life.id, "launched")[0]["terms"]["grace_ms"], 600_000);
+    let asked = &world.told(&life.id, "stop_asked")[0];
+    assert_eq!((&asked["by"], &asked["grace_ms"]), (&"its time limit".into(), &600_000.into()), "{asked}");
     let capped = world.abide.run(&["wait", "--cap", "3s", &life.id]);
     assert_eq!((capped.code(), life.program.0.lives()), (Some(0), true), "{capped:?}");
     gate.open();

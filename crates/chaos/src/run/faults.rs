@@ -30,6 +30,9 @@ const SIZE: Size = Size { cols: 80, rows: 24 };
 /// How often a number is tried to be given away again.
 const REUSE_ATTEMPTS: u32 = 40;
 
+/// What goes on beside a fault that was done; none if there was nobody and nothing to do it to.
+pub(super) type Done = Option<Vec<JoinHandle<()>>>;
+
 /// Sends a signal to a process that we started and have not reaped.
 pub(super) fn strike(process: &Child, number: i32) {
     if let Some(pidfd) = hold(process.id()) {
@@ -43,7 +46,7 @@ fn hold(pid: u32) -> Option<OwnedFd> {
 }
 
 /// Hits the processes of a session. What must be lifted again is, in a thread that is given back.
-pub(super) fn hit(run: &Arc<Run>, tag: u32, (victim, blow): (Victim, Blow), ms: u64) -> Vec<JoinHandle<()>> {
+pub(super) fn hit(run: &Arc<Run>, tag: u32, (victim, blow): (Victim, Blow), ms: u64) -> Done {
     let helpers = match victim {
         Victim::Guard | Victim::Host | Victim::Helpers | Victim::Everyone => Helpers::of(run, tag),
         Victim::Program | Victim::Waiter => Helpers::default(),
@@ -59,6 +62,9 @@ pub(super) fn hit(run: &Arc<Run>, tag: u32, (victim, blow): (Victim, Blow), ms: 
             run.waiters.lock().unwrap_or_else(PoisonError::into_inner).remove(&tag).into_iter().collect()
         }
     };
+    if hit.is_empty() {
+        return None;
+    }
     run.ledger.note(tag, |truth| expect(truth, victim, blow, helpers.host.is_some()));
     let number = match blow {
         Blow::Kill => KILL,
@@ -70,16 +76,16 @@ pub(super) fn hit(run: &Arc<Run>, tag: u32, (victim, blow): (Victim, Blow), ms: 
         let _ = signal::send(process.as_ref(), number);
     }
     if blow != Blow::Stop {
-        return Vec::new();
+        return Some(Vec::new());
     }
     let run = Arc::clone(run);
-    vec![thread::spawn(move || {
+    Some(vec![thread::spawn(move || {
         run.pause(ms);
         for process in &hit {
             let _ = signal::send(process.as_ref(), CONT);
         }
         run.ledger.note(tag, |truth| truth.held_until = clock::boot_micros());
-    })]
+    })])
 }
 
 /// Notes what may come of it.
@@ -151,12 +157,12 @@ pub(super) fn is_ours(pid: u32, dir: &Path) -> bool {
 }
 
 /// Asks for a stop. Where it says that the program is gone, it must be.
-pub(super) fn stop(run: &Run, tag: u32, grace_ms: u64) {
-    let Some(id) = run.ledger.truth(tag).id else { return };
+pub(super) fn stop(run: &Run, tag: u32, grace_ms: u64) -> Done {
+    let id = run.ledger.truth(tag).id?;
     run.ledger.note(tag, |truth| truth.asked_to_stop(clock::boot_micros()));
     let patience = format!("{grace_ms}ms");
     let answered = readers::answer(run, tag, &["stop", "--json", "--grace", &patience, &id]);
-    let Some((said, answered)) = answered else { return };
+    let (said, answered) = answered?;
     run.report().count("stop", 1);
     let truth = run.ledger.truth(tag);
     readers::judged(run, said.asked, &truth, &answered);
@@ -171,6 +177,7 @@ pub(super) fn stop(run: &Run, tag: u32, grace_ms: u64) {
             run.lie(Kind::LeftOver.about(tag, says));
         }
     }
+    Some(Vec::new())
 }
 
 pub(super) fn kill_program(run: &Run, tag: u32) {
@@ -181,8 +188,8 @@ pub(super) fn kill_program(run: &Run, tag: u32) {
 }
 
 /// Deletes or damages a file of a session.
-pub(super) fn spoil(run: &Run, tag: u32, (target, spoiling): (Target, Spoiling), place: u64) {
-    let Some(id) = run.ledger.truth(tag).id else { return };
+pub(super) fn spoil(run: &Run, tag: u32, (target, spoiling): (Target, Spoiling), place: u64) -> Done {
+    let id = run.ledger.truth(tag).id?;
     run.ledger.note(tag, |truth| {
         let harm = &mut truth.harm;
         match target {
@@ -203,13 +210,14 @@ pub(super) fn spoil(run: &Run, tag: u32, (target, spoiling): (Target, Spoiling),
     });
     let folder = run.site.session(&id);
     let file = folder.join(target.word());
-    let _ = match (target, spoiling) {
+    let spoilt = match (target, spoiling) {
         (Target::Whole, _) => fs::remove_dir_all(&folder),
         (_, Spoiling::Delete) => fs::remove_file(&file),
         (_, Spoiling::Truncate) => shorten(&file, place),
         (_, Spoiling::Flip) => flip(&file, place),
         (_, Spoiling::Append) => append(&file),
     };
+    spoilt.is_ok().then(Vec::new)
 }
 
 fn shorten(path: &Path, place: u64) -> io::Result<()> {
@@ -233,18 +241,16 @@ fn append(path: &Path) -> io::Result<()> {
 }
 
 /// A client that does not behave, for so many ms.
-pub(super) fn client(run: &Arc<Run>, tag: u32, manner: Manner, ms: u64) -> Vec<JoinHandle<()>> {
-    let Some(id) = run.ledger.truth(tag).id else { return Vec::new() };
-    let Ok(terminal) = Pty::open(SIZE) else { return Vec::new() };
+pub(super) fn client(run: &Arc<Run>, tag: u32, manner: Manner, ms: u64) -> Done {
+    let id = run.ledger.truth(tag).id?;
+    let terminal = Pty::open(SIZE).ok()?;
     let end = || terminal.slave.try_clone().map(Stdio::from);
     let mut command = run.site.abide(&["attach", &id]);
     command.env("TERM", "xterm-256color");
-    let (Ok(input), Ok(output)) = (end(), end()) else { return Vec::new() };
-    let Ok(mut process) = command.stdin(input).stdout(output).stderr(Stdio::null()).spawn() else {
-        return Vec::new();
-    };
+    let (input, output) = (end().ok()?, end().ok()?);
+    let mut process = command.stdin(input).stdout(output).stderr(Stdio::null()).spawn().ok()?;
     let run = Arc::clone(run);
-    vec![thread::spawn(move || {
+    Some(vec![thread::spawn(move || {
         if manner == Manner::Stopped {
             strike(&process, STOP);
         }
@@ -252,7 +258,7 @@ pub(super) fn client(run: &Arc<Run>, tag: u32, manner: Manner, ms: u64) -> Vec<J
         // Its terminal goes last: a client that is killed leaves no word behind.
         let _ = process.kill().and_then(|()| process.wait());
         drop(terminal);
-    })]
+    })])
 }
 
 /// Somebody who has nothing to do with us, and waits for the end of his input.
@@ -261,35 +267,37 @@ pub(super) fn stranger() -> io::Result<Child> {
 }
 
 /// Gives the number of a dead program to a stranger, and has abide asked to stop the session. He must not notice.
-pub(super) fn reuse(run: &Run, tag: u32, ms: u64) {
+pub(super) fn reuse(run: &Run, tag: u32, ms: u64) -> Done {
     let truth = run.ledger.truth(tag);
-    let (Some(id), Some(pid), Some(_)) = (truth.id, truth.pid, truth.dead) else { return };
+    let (Some(id), Some(pid), Some(_)) = (truth.id, truth.pid, truth.dead) else { return None };
     if !run.walled {
-        return run.skip("pid reuse", "needs a pid namespace of our own");
+        run.skip("pid reuse", "needs a pid namespace of our own");
+        return None;
     }
     let mut taken = None;
     for _ in 0..REUSE_ATTEMPTS {
         let last = File::options().write(true).open("/proc/sys/kernel/ns_last_pid");
         let set = last.and_then(|mut file| file.write_all((pid - 1).to_string().as_bytes()));
         if let Err(error) = set {
-            return run.skip("pid reuse", &error.to_string());
+            run.skip("pid reuse", &error.to_string());
+            return None;
         }
-        let Ok(mut process) = stranger() else { return };
+        let mut process = stranger().ok()?;
         if process.id() == pid {
             taken = Some(process);
             break;
         }
         let _ = process.kill().and_then(|()| process.wait());
     }
-    let Some(mut process) = taken else { return };
-    run.report().fault("pid reuse that succeeded");
-    stop(run, tag, 0);
+    let mut process = taken?;
+    let _ = stop(run, tag, 0);
     readers::stated(run, "inspect", tag, &["inspect", "--json", &id]);
     run.pause(ms);
     if let Ok(Some(status)) = process.try_wait() {
         run.lie(Kind::SignalledStranger.about(tag, format!("{pid} was another's, and ended: {status}")));
     }
     let _ = process.kill().and_then(|()| process.wait());
+    Some(Vec::new())
 }
 
 /// Many sealers at once; nothing may be sealed twice.
@@ -322,11 +330,12 @@ pub(super) fn seal(run: &Arc<Run>, sealers: u64) {
 }
 
 /// All sessions become another copy of the executable. Another process copies it: a fork of ours must not hold it open.
-pub(super) fn upgrade(run: &Run) {
+pub(super) fn upgrade(run: &Run) -> Done {
     let copy = run.copy_name();
     let copied = ask(Command::new("cp").arg(run.site.exe()).arg(&copy));
     if !copied.is_ok_and(|said| said.code == Some(0)) {
-        return run.skip("upgrade", "there is no room for a copy of the executable");
+        run.skip("upgrade", "there is no room for a copy of the executable");
+        return None;
     }
     let args = ["upgrade", "--json"];
     if let Ok(said) = ask(&mut run.site.with_exe(&copy).abide(&args))
@@ -334,12 +343,14 @@ pub(super) fn upgrade(run: &Run) {
     {
         run.report().count("upgrade", 1);
     }
+    Some(Vec::new())
 }
 
 /// Takes all room of the home, for so many ms.
-pub(super) fn fill(run: &Run, ms: u64) {
+pub(super) fn fill(run: &Run, ms: u64) -> Done {
     if !run.walled {
-        return run.skip("full disk", "needs a mount namespace of our own");
+        run.skip("full disk", "needs a mount namespace of our own");
+        return None;
     }
     run.full.store(true, Ordering::SeqCst);
     run.ledger.note_all(|truth| truth.harm.recording = true);
@@ -354,6 +365,7 @@ pub(super) fn fill(run: &Run, ms: u64) {
     let _ = fs::remove_file(path);
     // Who was launched meanwhile may not have been noted yet.
     run.full.store(false, Ordering::SeqCst);
+    Some(Vec::new())
 }
 
 /// Waits until a process that we hold is gone, so long at most.

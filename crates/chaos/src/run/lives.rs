@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::{Run, faults, readers, worlds};
 use crate::judge::{Kind, RECORDED_WITHIN, list};
 use crate::schedule::{Act, Order, Schedule, Step, Way};
-use crate::site::{ask, finish};
+use crate::site::{Said, ask, finish};
 use crate::truth::Ending;
 
 /// How long a program may take to be there once it was asked for, or to be gone once it was killed.
@@ -44,8 +44,10 @@ fn live(run: &Arc<Run>, tag: u32, steps: &[Step]) {
         if step.act == Act::Remove {
             break;
         }
-        run.report().fault(&step.act.label());
-        later.extend(perform(run, *step));
+        if let Some(beside) = perform(run, *step) {
+            run.report().fault(&step.act.label());
+            later.extend(beside);
+        }
     }
     if is_session && steps.iter().any(|step| matches!(step.act, Act::Launch(..))) {
         run.report().sessions += 1;
@@ -58,24 +60,24 @@ fn live(run: &Arc<Run>, tag: u32, steps: &[Step]) {
     }
 }
 
-/// Does one thing; gives what goes on beside it.
-fn perform(run: &Arc<Run>, step: Step) -> Vec<JoinHandle<()>> {
+/// Does one thing; gives what goes on beside it, or none if it could not be done.
+fn perform(run: &Arc<Run>, step: Step) -> faults::Done {
     let tag = step.tag;
     match step.act {
-        Act::Launch(way, value) => return launch(run, tag, way, value),
+        Act::Launch(way, value) => return Some(launch(run, tag, way, value)),
         Act::Order(order, value) => tell(run, tag, order, value),
         Act::Hit(victim, blow, ms) => return faults::hit(run, tag, (victim, blow), ms),
-        Act::Stop(grace) => faults::stop(run, tag, grace),
-        Act::Spoil(target, spoiling, place) => faults::spoil(run, tag, (target, spoiling), place),
+        Act::Stop(grace) => return faults::stop(run, tag, grace),
+        Act::Spoil(target, spoiling, place) => return faults::spoil(run, tag, (target, spoiling), place),
         Act::Client(manner, ms) => return faults::client(run, tag, manner, ms),
-        Act::Abroad(world) => worlds::ask_from(run, tag, world),
-        Act::Reuse(ms) => faults::reuse(run, tag, ms),
+        Act::Abroad(world) => return worlds::ask_from(run, tag, world),
+        Act::Reuse(ms) => return faults::reuse(run, tag, ms),
         Act::Seal(sealers) => faults::seal(run, sealers),
-        Act::Upgrade => faults::upgrade(run),
-        Act::Fill(ms) => faults::fill(run, ms),
+        Act::Upgrade => return faults::upgrade(run),
+        Act::Fill(ms) => return faults::fill(run, ms),
         Act::Remove => {}
     }
-    Vec::new()
+    Some(Vec::new())
 }
 
 fn launch(run: &Arc<Run>, tag: u32, way: Way, value: u64) -> Vec<JoinHandle<()>> {
@@ -98,7 +100,7 @@ fn launch(run: &Arc<Run>, tag: u32, way: Way, value: u64) -> Vec<JoinHandle<()>>
     match way {
         Way::Detached => {
             if let Some((said, answered)) = readers::answer(run, tag, &args) {
-                detached(run, tag, said.asked.back, &answered);
+                detached(run, tag, &said, &answered);
             }
         }
         Way::FewFiles => starved(run, tag, &["prlimit", &format!("--nofile={}", 3 + value * 2)], &args),
@@ -118,15 +120,22 @@ fn launch(run: &Arc<Run>, tag: u32, way: Way, value: u64) -> Vec<JoinHandle<()>>
 }
 
 /// What `run -d` says is an answer like any other.
-fn detached(run: &Run, tag: u32, back: u64, answered: &readers::Answered) {
+fn detached(run: &Run, tag: u32, said: &Said, answered: &readers::Answered) {
     match answered {
         Ok(data) => {
             let id = data.get("id").and_then(serde_json::Value::as_str).map(str::to_owned);
+            let truth = run.ledger.truth(tag);
+            if truth.id.is_some() && truth.id != id {
+                run.lie(
+                    Kind::WrongProcess.about(tag, format!("`run` said {id:?}, its program {:?}", truth.id)),
+                );
+            }
             run.ledger.note(tag, |truth| {
-                truth.launched = Some(back);
+                truth.launched = truth.launched.or(Some(said.asked.back));
                 truth.id = truth.id.take().or(id);
             });
             run.report().count("run", 1);
+            readers::judged(run, said.asked, &truth, answered);
         }
         Err(error) => {
             let truth = run.ledger.truth(tag);
@@ -147,7 +156,7 @@ fn starved(run: &Run, tag: u32, words: &[&str], args: &[&str]) {
     // With hardly a descriptor not even the loader of the executable works: that is not abide's answer.
     let begun = !said.out.is_empty() || said.err.contains("panicked at");
     if begun && let Some((said, answered)) = readers::examine(run, tag, args, said) {
-        detached(run, tag, said.asked.back, &answered);
+        detached(run, tag, &said, &answered);
     }
 }
 
@@ -246,7 +255,7 @@ fn end(run: &Run, tag: u32, removal_ms: Option<u64>) {
     // What it was told may still be on its way.
     let patience = if truth.endings.is_empty() { 0 } else { 2_000 };
     if truth.born.is_some() && !run.ledger.await_truth(tag, patience, |truth| truth.dead.is_some()) {
-        faults::stop(run, tag, 300);
+        let _ = faults::stop(run, tag, 300);
         if !run.ledger.await_truth(tag, PATIENCE_MS, |truth| truth.dead.is_some()) {
             faults::kill_program(run, tag);
         }

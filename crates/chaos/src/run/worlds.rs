@@ -6,17 +6,19 @@ use std::io::Write;
 
 use serde_json::Value;
 
+use super::faults::Done;
 use super::{Run, readers};
 use crate::schedule::World;
 use crate::site::ask;
 
 /// Asks about a session from there.
-pub(super) fn ask_from(run: &Run, tag: u32, world: World) {
+pub(super) fn ask_from(run: &Run, tag: u32, world: World) -> Done {
     let label = format!("ask from {}", world.word());
     if !run.walled {
-        return run.skip(&label, "needs namespaces of our own");
+        run.skip(&label, "needs namespaces of our own");
+        return None;
     }
-    let Some(id) = run.ledger.truth(tag).id else { return };
+    let id = run.ledger.truth(tag).id?;
     let (home, boot) = (run.site.home(), run.site.root().join("boot_id"));
     let (home, boot) = (home.to_string_lossy(), boot.to_string_lossy());
     let script = match world {
@@ -24,7 +26,7 @@ pub(super) fn ask_from(run: &Run, tag: u32, world: World) {
         World::OtherBoot => {
             let text = b"11111111-2222-4333-8444-555555555555\n";
             if File::create(&*boot).and_then(|mut file| file.write_all(text)).is_err() {
-                return;
+                return None;
             }
             format!("mount --bind '{boot}' /proc/sys/kernel/random/boot_id && exec \"$@\"")
         }
@@ -40,11 +42,12 @@ pub(super) fn ask_from(run: &Run, tag: u32, world: World) {
         World::OtherBoot | World::ReadOnly => vec!["unshare", "--mount", "--", "sh", "-c", &script, "sh"],
     };
     let args = ["inspect", "--json", &id];
-    let Ok(said) = ask(&mut run.site.abide_behind(&words, &args)) else { return };
+    let Ok(said) = ask(&mut run.site.abide_behind(&words, &args)) else { return None };
     if !said.out.starts_with('{') && (said.err.contains("unshare:") || said.err.contains("mount:")) {
-        return run.skip(&label, said.err.trim());
+        run.skip(&label, said.err.trim());
+        return None;
     }
-    let Some((said, answered)) = readers::examine(run, tag, &args, said) else { return };
+    let (said, answered) = readers::examine(run, tag, &args, said)?;
     run.report().count("inspect from elsewhere", 1);
     let mut truth = run.ledger.truth(tag);
     // From there it may be impossible to tell.
@@ -56,6 +59,7 @@ pub(super) fn ask_from(run: &Run, tag: u32, world: World) {
     if !rebooted {
         readers::judged(run, said.asked, &truth, &answered);
     }
+    Some(Vec::new())
 }
 
 /// What another boot must make of a session whose end is not on record: whatever ran then is gone.

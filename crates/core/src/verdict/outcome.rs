@@ -35,7 +35,7 @@ const ENOENT: i32 = 2;
 
 pub(super) fn of(rule: Rule, evidence: &Evidence, seen: &Seen) -> Option<Outcome> {
     let closing = &evidence.closing;
-    let asked = closing.stop_asked.is_some().then_some(Cause::Asked);
+    let asked = closing.stop_asked.as_ref().map(|told| told.body.cause());
     if let Some(failed) = &closing.exec_failed {
         let how = How::ExecFailed { errno: failed.body.errno };
         return Some(Outcome { how, observed_by: Some(Observer::Guard), cause: None });
@@ -67,8 +67,8 @@ fn inferred_cause(rule: Rule, evidence: &Evidence, seen: &Seen) -> Option<Cause>
     }
     Some(if seen.program == Liveness::Dead(Death::Reboot) {
         Cause::Reboot
-    } else if evidence.closing.stop_asked.is_some() {
-        Cause::Asked
+    } else if let Some(asked) = &evidence.closing.stop_asked {
+        asked.body.cause()
     } else if evidence.beginning.adopted.is_some() {
         Cause::NotOurs
     } else if evidence.beginning.started.is_none() {

@@ -102,7 +102,7 @@ pub(crate) fn started() -> Body {
 }
 
 pub(crate) fn stop_asked() -> Body {
-    Body::StopAsked(StopAsked { by: "client:500".into(), grace_ms: 1_000 })
+    Body::StopAsked(StopAsked { by: "client:500".into(), grace_ms: 1_000, time_is_up: false })
 }
 
 pub(crate) fn ended(how: How) -> Body {

@@ -323,7 +323,7 @@ fn end_it_here(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> 
     let mut below = left(Some(program.pid));
     let mut pen = pen(truth, home, session)?;
     let by = format!("pid {}", std::process::id());
-    note(&mut pen, session, Body::StopAsked(StopAsked { by, grace_ms }))?;
+    note(&mut pen, session, Body::StopAsked(StopAsked { by, grace_ms, time_is_up: false }))?;
     let asking = asking(session).into_iter().map(|number| (number, grace_ms));
     for (number, patience) in asking.chain([(signal::KILL, DEATH_MS)]) {
         note_signal(&mut pen, session, number, &program)?;

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::evidence::frame::body_from_line;
-use abide_core::evidence::{Observer, Role, Witness};
+use abide_core::evidence::{Observer, Role, StopAsked, Witness};
 use abide_core::guard::{Guard, Input, Orders, Timeout};
 use abide_core::identity::Identity;
 use abide_core::recording::Kind;
@@ -89,7 +89,8 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     }
     // A stop that was asked of the guard before is completed by this one, and an end that came meanwhile is seen.
     if let Some(asked) = &known.closing.stop_asked {
-        keeper.tell(Input::StopAsked { grace_ms: asked.body.grace_ms });
+        let StopAsked { grace_ms, time_is_up, .. } = asked.body;
+        keeper.tell(if time_is_up { Input::Woke } else { Input::StopAsked { grace_ms } });
     }
     keeper.reap();
     Ok(keeper)

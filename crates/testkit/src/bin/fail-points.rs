@@ -25,6 +25,10 @@ fn table(only: Option<&str>) -> io::Result<ExitCode> {
             put(&mut out, act, &points)?;
             count += points.len();
             broken += points.iter().filter(|point| point.held.is_err()).count();
+            for call in act.unmade(&points) {
+                writeln!(out, "  {:<6} {call:<44} nobody makes it", blow.name())?;
+                broken += 1;
+            }
         }
     }
     writeln!(out, "{count} points hit, {broken} do not hold")?;

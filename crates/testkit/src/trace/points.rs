@@ -39,6 +39,15 @@ impl Blow {
         }
     }
 
+    /// What the tracer writes down when it has struck.
+    const fn mark(self) -> &'static str {
+        match self {
+            Self::Kill => "+++ killed by SIGKILL",
+            Self::Abort => "--- SIGABRT",
+            Self::Error => "(INJECTED)",
+        }
+    }
+
     const fn injected(self) -> &'static str {
         match self {
             Self::Kill => "signal=KILL",
@@ -92,6 +101,13 @@ impl Act {
         points
     }
 
+    /// The calls that nobody made, so that nothing was hit at them: the act has changed, and its list has not.
+    #[must_use]
+    pub fn unmade(&self, points: &[Point]) -> Vec<&'static str> {
+        let made = |call: &&str| points.iter().any(|point| point.call == *call);
+        self.calls.iter().copied().filter(|call| !made(call)).collect()
+    }
+
     /// None if nobody makes such a call so often.
     fn hit(&'static self, abide: &Path, blow: Blow, (call, when): (&'static str, usize)) -> Option<Point> {
         let home = ScratchHome::new();
@@ -102,20 +118,21 @@ impl Act {
             (format!("trace={call}"), format!("inject={call}:{}:when={when}", blow.injected()));
         let ran = Ran::of(&mut traced(&command, &["-e", &trace, "-e", &inject], &log));
         let held = (self.judge)(&site, &ran);
-        let point = Point { act: self.name, call, when, blow, held };
-        (calls_of_one(&log, call) >= when).then_some(point)
+        let seen = std::fs::read_to_string(&log).unwrap_or_default();
+        let landed = if seen.contains(blow.mark()) { Ok(()) } else { Err("it was not hit".to_owned()) };
+        let point = Point { act: self.name, call, when, blow, held: landed.and(held) };
+        (calls_of_one(&seen, call) >= when).then_some(point)
     }
 }
 
-/// How many such calls the process has made that made most.
-fn calls_of_one(log: &Path, call: &str) -> usize {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for line in text.lines() {
+/// How many such calls the process has made that made most: the tracer counts each of several by itself.
+fn calls_of_one(seen: &str, call: &str) -> usize {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for line in seen.lines() {
         let mut words = line.split_whitespace();
         let (Some(pid), Some(_), Some(what)) = (words.next(), words.next(), words.next()) else { continue };
-        if call.split(',').any(|call| what.starts_with(&format!("{call}("))) {
-            *counts.entry(pid).or_default() += 1;
+        if let Some(name) = call.split(',').find(|name| what.starts_with(&format!("{name}("))) {
+            *counts.entry((pid, name)).or_default() += 1;
         }
     }
     counts.into_values().max().unwrap_or(0)
@@ -145,7 +162,11 @@ impl Site {
 
     /// The names in the directory of sessions, also of what is none.
     fn names(&self) -> Vec<String> {
-        let there = std::fs::read_dir(self.home.path().join("sessions")).into_iter().flatten().flatten();
-        there.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+        names(&self.home.path().join("sessions"))
     }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let there = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    there.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }

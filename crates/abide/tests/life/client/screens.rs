@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::common::{World, data};
 
-/// The screen's hash and where it came from.
-fn seen(world: &World, id: &str) -> (Value, Value) {
+/// The lines, and how much of the recording they stand for; and where they came from.
+fn seen(world: &World, id: &str) -> ([Value; 4], Value) {
     let mut told = data(&world.abide.run(&["snapshot", "--json", "--scrollback", id]));
-    (told["lines"].take(), told["source"].take())
+    (["lines", "scrolled", "seq", "entry"].map(|field| told[field].take()), told["source"].take())
 }
 
 // TRUTH 5, 8, 22
@@ -22,7 +22,7 @@ fn a_screen_is_the_same_live_after_a_killed_host_replayed_and_from_damaged_keyfr
     let world = World::new();
     let life = world.live(&["print first", "flood 2400000", "print last", "hang"]);
     until("all of it is taken in", || {
-        let (lines, _) = seen(&world, &life.id);
+        let ([lines, ..], _) = seen(&world, &life.id);
         lines.as_array().is_some_and(|lines| lines.iter().any(|line| line == "last"))
     });
     let keyframes = world.dir(&life.id).join("keyframes");

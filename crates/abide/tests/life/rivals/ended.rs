@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use abide_testkit::observer::Doomed;
-use abide_testkit::scene::{Scene, earlier, idle};
+use abide_testkit::scene::{Scene, earlier, identity, idle};
 use abide_testkit::{Ending, Observer, Ran};
 use serde_json::Value;
 
@@ -40,6 +40,19 @@ fn no_command_harms_strangers_with_the_pids_of_a_session_that_is_gone() {
         assert!(strangers.iter().all(|stranger| stranger.observer().lives()), "{ran:?}");
     }
     assert!(!again.dir().exists(), "it was collected");
+}
+
+#[test]
+fn the_stop_of_a_program_whose_helpers_are_gone_harms_no_strangers_with_their_pids() {
+    let world = World::new();
+    let (strangers, living) = ([idle(), idle()], idle());
+    let [guard, host] = strangers.each_ref().map(earlier);
+    let scene = Scene::new(&world.home.path(), "reused02").served(&guard, &host, &identity(&living));
+    assert_eq!(data(&world.abide.run(&["inspect", "--json", scene.id()]))["status"], "unattended");
+    let stopped = world.abide.run(&["stop", "--grace", "1s", scene.id()]);
+    assert_eq!(stopped.code(), Some(0), "{stopped:?}");
+    assert!(!living.observer().lives(), "the program was not stopped");
+    assert!(strangers.iter().all(|stranger| stranger.observer().lives()), "{stopped:?}");
 }
 
 #[test]

@@ -4,17 +4,27 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Act, Blow, Site};
+use super::{Act, Blow, Site, names};
+use crate::deadline::until;
 use crate::running::Ran;
 use crate::scene::{Scene, dead};
 
 const DEATHS: &[Blow] = &[Blow::Kill, Blow::Abort];
 
-pub static ACTS: [Act; 9] = [
+pub static ACTS: [Act; 14] = [
     Act {
         name: "launch and end",
         then: "not listed, or its real end, or lost; nothing is left over, its name is free",
-        calls: &["write", "renameat2", "sendmsg,sendto", "pwrite64"],
+        calls: &[
+            "write",
+            "renameat2",
+            "sendmsg,sendto",
+            "pwrite64",
+            "fallocate",
+            "mkdir,mkdirat,mknodat",
+            "symlinkat",
+            "fsync",
+        ],
         blows: DEATHS,
         prepare: |site| {
             let mark = site.beside("ran").display().to_string();
@@ -27,7 +37,7 @@ pub static ACTS: [Act; 9] = [
         name: "host change",
         then: "the program goes on, every line is on record once, its code is exact",
         // Only hosts make these.
-        calls: &["renameat", "fdatasync"],
+        calls: &["renameat", "fdatasync", "fsync"],
         blows: DEATHS,
         prepare: |site| {
             let lines = "for n in 1 2 3 4 5 6 7 8 9; do echo \"line $n.\"; sleep 0.05; done; exit 3";
@@ -45,6 +55,27 @@ pub static ACTS: [Act; 9] = [
             site.abide.command(&["stop", "--grace", "5s", &id])
         },
         judge: after_a_stop,
+    },
+    Act {
+        name: "time limit",
+        then: "ended as its limit asks, or by itself, or lost; a stop that was carried out is on record",
+        // Its guard is the one that signals.
+        calls: &["pidfd_send_signal,rt_sigqueueinfo,kill"],
+        blows: DEATHS,
+        prepare: |site| site.abide.command(&["run", "-d", "--timeout", "200ms", "--", "sleep", "2"]),
+        judge: after_a_limit,
+    },
+    Act {
+        name: "exec",
+        then: "its line ran once, or not and it did not say that it did; the next one runs",
+        calls: &["write", "sendmsg,sendto", "renameat,renameat2", "unlinkat", "symlinkat"],
+        blows: &Blow::ALL,
+        prepare: |site| {
+            let _ = site.abide.run(&["run", "-d", "--name", "works", "--", "bash", "--norc", "--noprofile"]);
+            let line = format!("echo ran >> {}", site.beside("ran").display());
+            site.abide.command(&["exec", "works", "--", &line])
+        },
+        judge: after_a_line,
     },
     Act {
         name: "declare",
@@ -72,7 +103,7 @@ pub static ACTS: [Act; 9] = [
     Act {
         name: "remove",
         then: "there with its code, or going; removed the next time, nothing is left over",
-        calls: &["write", "renameat,renameat2", "unlinkat", "fdatasync"],
+        calls: &["write", "renameat,renameat2", "unlinkat"],
         blows: &Blow::ALL,
         prepare: |site| {
             let id = ended(site);
@@ -83,7 +114,7 @@ pub static ACTS: [Act; 9] = [
     Act {
         name: "gc",
         then: "the same of each; what lives is left alone",
-        calls: &["write", "renameat,renameat2", "unlinkat", "fdatasync"],
+        calls: &["write", "renameat,renameat2", "unlinkat"],
         blows: &Blow::ALL,
         prepare: |site| {
             let _ = ended(site);
@@ -94,9 +125,39 @@ pub static ACTS: [Act; 9] = [
         judge: |site, ran| after_removals(site, ran, &["gc", "--older", "0s"]),
     },
     Act {
-        name: "checkpoint",
+        name: "pack",
+        then: "every line is there, packed or not; packed the next time",
+        calls: &["write", "fsync", "renameat,renameat2", "unlinkat"],
+        blows: &Blow::ALL,
+        prepare: |site| {
+            let _ =
+                site.abide.run(&["run", "--wait", "--name", "ended", "--", "sh", "-c", "seq 9000; exit 3"]);
+            // What helpers still have in hand is not packed.
+            let gone = |one: &Value| {
+                ["guard", "host"].iter().all(|who| one["processes"][*who]["liveness"] == "dead")
+            };
+            until("its helpers are gone", || site.sessions().iter().all(gone));
+            site.abide.command(&["gc", "--pack", "0s"])
+        },
+        judge: after_a_packing,
+    },
+    Act {
+        name: "first checkpoint",
         then: "every checkpoint that is listed is whole; the next one is made",
-        calls: &["write", "pwrite64", "copy_file_range,sendfile", "fdatasync", "renameat,renameat2"],
+        calls: &["write", "ftruncate", "fdatasync", "fsync", "unlinkat", "renameat,renameat2"],
+        blows: &Blow::ALL,
+        prepare: |site| {
+            let _ = site.abide.run(&["run", "-d", "--name", "works", "--", "sleep", "1000"]);
+            let _ = site.home.around().file("plan", ONE);
+            save(site)
+        },
+        judge: |site, _| after_a_checkpoint(site, 0, ONE),
+    },
+    Act {
+        name: "next checkpoint",
+        then: "the same",
+        // Its scribe may be quicker, but for these.
+        calls: &["write", "ftruncate", "fdatasync", "fsync"],
         blows: &Blow::ALL,
         prepare: |site| {
             let _ = site.abide.run(&["run", "-d", "--name", "works", "--", "sleep", "1000"]);
@@ -105,7 +166,19 @@ pub static ACTS: [Act; 9] = [
             let _ = site.home.around().file("plan", TWO);
             save(site)
         },
-        judge: after_a_checkpoint,
+        judge: |site, _| after_a_checkpoint(site, 1, TWO),
+    },
+    Act {
+        name: "hooks",
+        then: "an agent's settings are as they were, or whole with the hooks; taken out, they are as they were",
+        calls: &["write", "fsync", "rename,renameat,renameat2"],
+        blows: &Blow::ALL,
+        prepare: |site| {
+            let _ = std::fs::create_dir_all(site.beside(".claude"));
+            let _ = site.home.around().file(".claude/settings.json", SETTINGS);
+            site.abide.command(&["hooks", "install", "claude"])
+        },
+        judge: after_an_installation,
     },
     Act {
         name: "upgrade",
@@ -122,6 +195,7 @@ pub static ACTS: [Act; 9] = [
 
 const ONE: &str = "first\n";
 const TWO: &str = "first\nsecond\n";
+const SETTINGS: &str = "{\n  \"model\": \"opus\"\n}\n";
 
 fn save(site: &Site) -> Command {
     let plan = site.beside("plan").display().to_string();
@@ -196,6 +270,56 @@ fn after_a_stop(site: &Site, _: &Ran) -> Result<(), String> {
     expect(session["outcome"]["signal"] == 15, "not as it was asked", &session)
 }
 
+fn after_a_limit(site: &Site, _: &Ran) -> Result<(), String> {
+    let sessions = site.sessions();
+    let fits = |one: &Value| match (one["status"].as_str(), &one["outcome"]) {
+        (Some("exited"), by_itself) if by_itself["code"] == 0 => true,
+        (Some("exited"), asked) => asked["signal"] == 15 && asked["cause"] == "timeout",
+        (Some("lost"), _) => true,
+        _ => false,
+    };
+    expect(sessions.len() == 1 && sessions.iter().all(fits), "not what was", &sessions)
+}
+
+fn after_a_line(site: &Site, ran: &Ran) -> Result<(), String> {
+    let again = site.must(&["exec", "works", "--", "echo again"], 0)?;
+    expect(again.stdout == "again\n", "the next line does not run", &again)?;
+    let lines = std::fs::read_to_string(site.beside("ran")).unwrap_or_default();
+    let fits = lines == "ran\n" || lines.is_empty() && ran.code() != Some(0);
+    expect(fits, "not once", &(lines, ran))?;
+    site.must(&["stop", "--grace", "0s", "works"], 0).map(drop)
+}
+
+fn after_a_packing(site: &Site, _: &Ran) -> Result<(), String> {
+    let all: String = (1..=9000).map(|number| format!("{number}\r\n")).collect();
+    let whole = |site: &Site| {
+        let shown = site.must(&["logs", "--raw", "ended"], 0)?.stdout;
+        expect(shown == all, "not every line", &shown.len())?;
+        site.must(&["wait", "ended"], 3)
+    };
+    whole(site)?;
+    site.must(&["doctor", "--fix"], 0)?;
+    site.must(&["gc", "--pack", "0s"], 0)?;
+    whole(site)?;
+    let folder = site.home.path().join("sessions").join(site.names().pop().unwrap_or_default());
+    let recordings: Vec<String> =
+        names(&folder).into_iter().filter(|name| name.contains("recording")).collect();
+    expect(recordings == ["recording.packed"], "not packed, or twofold", &recordings)
+}
+
+fn after_an_installation(site: &Site, ran: &Ran) -> Result<(), String> {
+    let path = site.beside(".claude/settings.json");
+    let read = || std::fs::read_to_string(&path).map_err(|error| error.to_string());
+    let settings = read()?;
+    let known: Value = serde_json::from_str(&settings).map_err(|error| format!("{error}: {settings}"))?;
+    let whole = settings == SETTINGS && ran.code() != Some(0) || known["hooks"]["SessionEnd"].is_array();
+    expect(whole && known["model"] == "opus", "not what was", &(settings, ran))?;
+    site.must(&["hooks", "install", "claude"], 0)?;
+    expect(read()?.contains("hook claude SessionEnd"), "they are not installed", &())?;
+    site.must(&["hooks", "uninstall", "claude"], 0)?;
+    expect(read()? == SETTINGS, "not as they were", &read()?)
+}
+
 fn after_a_word(site: &Site, ran: &Ran) -> Result<(), String> {
     let_go(site)?;
     let waited = site.abide.run(&["wait", "works"]);
@@ -239,7 +363,7 @@ fn after_removals(site: &Site, _: &Ran, again: &[&str]) -> Result<(), String> {
     expect(lives && nothing_else && stopped, "not only what lives is left", &(left, site.names()))
 }
 
-fn after_a_checkpoint(site: &Site, _: &Ran) -> Result<(), String> {
+fn after_a_checkpoint(site: &Site, at_least: usize, now: &str) -> Result<(), String> {
     let whole = |site: &Site| -> Result<usize, String> {
         let listed = site.must(&["checkpoint", "ls", "--json", "works"], 0)?.json();
         let made = listed["data"]["checkpoints"].as_array().cloned().unwrap_or_default();
@@ -248,19 +372,19 @@ fn after_a_checkpoint(site: &Site, _: &Ran) -> Result<(), String> {
             let number = number.to_string();
             site.must(&["checkpoint", "restore", "works", "-n", &number, "--to", &to, "--force"], 0)?;
             let text = std::fs::read_to_string(&to).map_err(|error| error.to_string())?;
-            expect(text == ONE || text == TWO, "a checkpoint is not whole", &text)?;
+            expect(text == ONE || text == now, "a checkpoint is not whole", &text)?;
         }
         Ok(made.len())
     };
     let before = whole(site)?;
-    expect(before >= 1, "the first is gone", &before)?;
+    expect(before >= at_least, "the first is gone", &before)?;
     let made = Ran::of(&mut save(site));
     expect(made.code() == Some(0), "the next is not made", &made)?;
     whole(site)?;
     let to = site.beside("back").display().to_string();
     site.must(&["checkpoint", "restore", "works", "--to", &to, "--force"], 0)?;
     let text = std::fs::read_to_string(&to).map_err(|error| error.to_string())?;
-    expect(text == TWO, "the latest is not the file", &text)?;
+    expect(text == now, "the latest is not the file", &text)?;
     site.must(&["stop", "--grace", "0s", "works"], 0)?;
     site.must(&["doctor"], 0).map(drop)
 }
