@@ -116,9 +116,9 @@ The same work for abide and for what else keeps programs in sessions, done by on
 abide is the released binary with recording, screen and evidence on, as it is by default. Ways of doing the same take turns, and
 who begins changes with each turn; figures are medians unless a line says otherwise. Times of commands run from the start of the
 process until it is reaped. A ratio is abide's figure by the peer's; `MISSED` stands where the bar is not reached. The floor is what
-the least takes without which the work is not done: bare processes that keep the same promise as plainly as it can be written, and
-do nothing else, in turns with the others. Behind it stands how many times that abide costs, and in the chart a mark where it is; what
-is beneath the floor nobody can reach who promises the same. `figures.json` has the figures for programs.
+the least takes without which the work is not done: bare processes, as many as abide has, that keep the same promise as plainly as it
+can be written, and do nothing else, in turns with the others. Behind it stands how many times that abide costs, and in the chart a
+mark where it is; what is beneath the floor nobody can reach who promises the same in as many processes. `figures.json` has the figures for programs.
 
 ![what each row uses of its bar](chart.svg)
 ";

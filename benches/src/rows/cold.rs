@@ -4,6 +4,7 @@ use std::io;
 use std::process::Command;
 
 use crate::figure::{Bar, Line};
+use crate::floor;
 use crate::place::Place;
 use crate::row::Row;
 use crate::turns::{Turns, Way};
@@ -11,7 +12,7 @@ use crate::turns::{Turns, Way};
 pub const ROW: Row = Row {
     name: "cold",
     work: "cold start of the command line",
-    method: "`abide version` beside `tmux -V`, started and reaped. Floor: `true`",
+    method: "`abide version` beside `tmux -V`, started and reaped. Floor: an executable as ours that does nothing",
     take,
 };
 
@@ -21,7 +22,7 @@ fn take(place: &Place) -> io::Result<Vec<Line>> {
     let bench = place.bench();
     let mut ways = vec![
         Way::command("abide", bench.abide.command(&["version"])),
-        Way::command("true", Command::new("/bin/true")),
+        Way::command("nothing", floor::command(&["nothing"])?),
     ];
     if let Some(tmux) = place.peers.path("tmux") {
         let mut version = Command::new(tmux);
@@ -30,5 +31,5 @@ fn take(place: &Place) -> io::Result<Vec<Line>> {
     }
     let turns = Turns::take(place.of(ROUNDS), ways)?;
     let line = Line::new(ROW.work, turns.p("abide", 50), Bar::AtMost(1.0));
-    Ok(vec![line.against("tmux", turns.median("tmux")).floor("`true`", turns.p("true", 50))])
+    Ok(vec![line.against("tmux", turns.median("tmux")).floor("doing nothing", turns.p("nothing", 50))])
 }

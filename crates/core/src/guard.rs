@@ -34,6 +34,8 @@ impl Timeout {
 pub enum Input {
     /// Somebody asked for the session's end, with this much patience at each step.
     StopAsked { grace_ms: u64 },
+    /// The guard before put on record that its time is up, with this much patience at each step.
+    TimeWasUp { grace_ms: u64 },
     /// The program has ended; what it used is known to its parent only.
     ProgramEnded { how: How, resources: Option<Resources> },
     /// All that the terminal held is on record.
@@ -180,10 +182,14 @@ impl Guard {
                 self.cause = Some(Cause::Asked);
                 self.ask(now, 0, grace_ms)
             }
-            (Phase::Running, Input::Woke) if let Some(timeout) = time_is_up => {
+            (Phase::Running, Input::TimeWasUp { grace_ms }) => {
                 self.cause = Some(Cause::Timeout);
-                let (next, mut effects) = self.ask(now, 0, timeout.grace_ms);
-                effects.insert(0, Effect::RecordTimeUp { grace_ms: timeout.grace_ms });
+                self.ask(now, 0, grace_ms)
+            }
+            (Phase::Running, Input::Woke) if let Some(Timeout { grace_ms, .. }) = time_is_up => {
+                self.cause = Some(Cause::Timeout);
+                let (next, mut effects) = self.ask(now, 0, grace_ms);
+                effects.insert(0, Effect::RecordTimeUp { grace_ms });
                 (next, effects)
             }
             // Whoever asks again with less patience is heard.
@@ -223,6 +229,7 @@ impl Guard {
             (
                 _,
                 Input::StopAsked { .. }
+                | Input::TimeWasUp { .. }
                 | Input::ProgramEnded { .. }
                 | Input::Drained
                 | Input::EndRecorded { .. }
@@ -525,6 +532,20 @@ mod tests {
     fn timed(grace_ms: Option<u64>) -> Orders {
         let terms = Terms { timeout_ms: Some(60), grace_ms, ..Terms::default() };
         Orders { timeout: Timeout::of(&terms, 40), ..plain() }
+    }
+
+    #[test]
+    fn a_time_that_was_up_is_put_on_record_once_and_needs_no_limit_to_be_known() {
+        check(
+            timed(None),
+            &[
+                (101, Input::TimeWasUp { grace_ms: 7_000 }),
+                (102, Input::Woke),
+                (103, ended(EXIT_0)),
+                (104, Input::Drained),
+            ],
+            &["program:15", "program:18", "wake:7101", "drain", "record:Exited { code: 0 }:Some(Timeout)"],
+        );
     }
 
     #[test]

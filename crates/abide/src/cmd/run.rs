@@ -168,24 +168,27 @@ impl Verb for Args {
 }
 
 /// What is no program anywhere.
-const OF_SHELLS: [&str; 9] = ["alias", "cd", "eval", "exec", "export", "set", "source", "ulimit", "umask"];
+const OF_SHELLS: [&str; 8] = ["alias", "cd", "eval", "exec", "export", "set", "ulimit", "umask"];
 
 /// What whoever asked for it can do, who may have meant something else.
 fn way_out(failed: &ExecFailed) -> Option<Cow<'static, str>> {
     let path = failed.path.as_str();
     let of_program = failed.directory.is_none();
     let is_missing = of_program && Errno(failed.errno).name() == Some("ENOENT");
-    if is_missing && path.split_once('=').is_some_and(|(name, _)| !name.contains('/')) {
-        return Some(format!("`--env {}` in front of `--` sets a variable", shell::word(path)).into());
-    }
-    if is_missing && OF_SHELLS.contains(&path) {
-        return Some(format!("it is a command of a shell: `-- sh -c '{path} ...'`").into());
-    }
     if is_missing && path.trim().contains(char::is_whitespace) {
         let quoted = shell::word(path);
         let way =
             format!("it is taken for one word: give its words apart, `-- {path}`, or `-- sh -c {quoted}`");
         return Some(way.into());
+    }
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+    };
+    if is_missing && path.split_once('=').is_some_and(|(name, _)| is_name(name)) {
+        return Some(format!("`--env {}` in front of `--` sets a variable", shell::word(path)).into());
+    }
+    if is_missing && OF_SHELLS.contains(&path) {
+        return Some(format!("it is a command of a shell: `-- sh -c '{path} ...'`").into());
     }
     if of_program && Path::new(path).is_dir() {
         return Some("it is a directory: name the program that is to run, or go there with --cwd".into());

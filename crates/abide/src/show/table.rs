@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use super::page::{Page, Tone};
 use super::safe;
@@ -52,7 +52,7 @@ pub(crate) fn put(page: &mut Page, indent: usize, fixed: usize, rows: &[Vec<Cell
             let shown = shorten(&cell.text, widths[at]);
             page.put(cell.tone, &shown);
             if at + 1 < row.len() {
-                page.blanks(widths[at] - shown.width() + GAP);
+                page.blanks((widths[at] + GAP).saturating_sub(shown.width()));
             }
         }
         page.end();
@@ -131,17 +131,10 @@ fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     if text.width() <= width {
         return Cow::Borrowed(text);
     }
-    let (mut kept, mut used) = (String::new(), 0);
-    for c in text.chars() {
-        let cells = c.width().unwrap_or(0);
-        if used + cells + 1 > width {
-            break;
-        }
-        used += cells;
-        kept.push(c);
-    }
-    kept.push('…');
-    Cow::Owned(kept)
+    // Some characters change how wide the one before them is: only a whole text has a width.
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let kept = ends.partition_point(|end| text[..*end].width() < width).saturating_sub(1);
+    Cow::Owned([&text[..ends.get(kept).copied().unwrap_or(0)], "…"].concat())
 }
 
 #[cfg(test)]
@@ -167,6 +160,14 @@ mod tests {
         let rows: &[&[&str]] = &[&["k3v9q2zr", "short", "a very long command line indeed"]];
         assert_eq!(shown(Some(30), rows), "k3v9q2zr  short  a very long …\n");
         assert_eq!(shown(Some(3), rows), "k3v9q2zr  short  a ver…\n");
+    }
+
+    #[test]
+    fn signs_that_are_wider_together_than_apart_are_cut_as_wide_as_they_are() {
+        let (hearts, other) = ("❤️".repeat(40), "y".repeat(40));
+        let rows: &[&[&str]] = &[&["a", &hearts, "x"], &["b", &other, "x"]];
+        let (hearts, other) = ("❤️".repeat(17), "y".repeat(35));
+        assert_eq!(shown(Some(42), rows), format!("a  {hearts}❤…  x\nb  {other}…  x\n"));
     }
 
     #[test]

@@ -48,6 +48,26 @@ fn a_session_whose_time_is_up_has_the_patience_of_the_file_to_end_well() {
 }
 
 #[test]
+fn the_next_guard_goes_on_with_a_time_limit_that_is_on_record_and_does_not_record_it_again() {
+    let world = World::new();
+    let gate = Gate::new(&world.beside("gate"));
+    let script = "trap 'echo asked; read go < \"$0\"; exit 4' TERM; echo ready; while :; do sleep 0.05; done";
+    let _path = world.home.config("grace = '10m'\n");
+    let id = world.launch(&["--timeout", "300ms"], &["sh", "-c", script, &world.beside("gate")]);
+    let life = world.observe(id);
+    life.until_shown("asked");
+    let guard = life.helper("guard", None);
+    guard.signal(Signal::KILL);
+    guard.await_end();
+    let _next = life.helper("guard", Some(guard.pid()));
+    assert_eq!(world.inspect(&life.id)["stopping"], true);
+    gate.open();
+    let (_, told) = world.wait(&life.id);
+    assert_eq!(told["outcome"]["cause"], "timeout", "{told}");
+    assert_eq!(world.told(&life.id, "stop_asked").len(), 1);
+}
+
+#[test]
 fn a_stop_has_the_patience_of_the_file_and_a_flag_has_more_say() {
     let world = World::new();
     let _path = world.home.config("grace = '30s'\n");

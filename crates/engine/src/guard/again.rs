@@ -90,7 +90,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     // A stop that was asked of the guard before is completed by this one, and an end that came meanwhile is seen.
     if let Some(asked) = &known.closing.stop_asked {
         let StopAsked { grace_ms, time_is_up, .. } = asked.body;
-        keeper.tell(if time_is_up { Input::Woke } else { Input::StopAsked { grace_ms } });
+        keeper.tell(if time_is_up { Input::TimeWasUp { grace_ms } } else { Input::StopAsked { grace_ms } });
     }
     keeper.reap();
     Ok(keeper)
