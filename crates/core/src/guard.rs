@@ -535,17 +535,25 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_was_up_is_put_on_record_once_and_needs_no_limit_to_be_known() {
-        check(
-            timed(None),
-            &[
-                (101, Input::TimeWasUp { grace_ms: 7_000 }),
-                (102, Input::Woke),
-                (103, ended(EXIT_0)),
-                (104, Input::Drained),
-            ],
-            &["program:15", "program:18", "wake:7101", "drain", "record:Exited { code: 0 }:Some(Timeout)"],
-        );
+    fn a_time_that_was_up_is_not_put_on_record_again_and_needs_no_limit_to_be_known() {
+        for orders in [timed(None), plain()] {
+            check(
+                orders,
+                &[
+                    (101, Input::TimeWasUp { grace_ms: 7_000 }),
+                    (102, Input::Woke),
+                    (103, ended(EXIT_0)),
+                    (104, Input::Drained),
+                ],
+                &[
+                    "program:15",
+                    "program:18",
+                    "wake:7101",
+                    "drain",
+                    "record:Exited { code: 0 }:Some(Timeout)",
+                ],
+            );
+        }
     }
 
     #[test]

@@ -130,7 +130,9 @@ impl Verb for Args {
             };
             let message = format!("session {}: cannot {what}: {reason}", session.id);
             front.output.remark(&format!("abide: {message}"));
-            if let Some(way_out) = way_out(&failed.body) {
+            let launched = session.evidence.beginning.launched.as_ref();
+            let has_arguments = launched.is_some_and(|told| told.body.argv.len() > 1);
+            if let Some(way_out) = way_out(&failed.body, has_arguments) {
                 front.output.remark(&format!("hint: {way_out}"));
             }
         }
@@ -171,29 +173,35 @@ impl Verb for Args {
 const OF_SHELLS: [&str; 8] = ["alias", "cd", "eval", "exec", "export", "set", "ulimit", "umask"];
 
 /// What whoever asked for it can do, who may have meant something else.
-fn way_out(failed: &ExecFailed) -> Option<Cow<'static, str>> {
+fn way_out(failed: &ExecFailed, has_arguments: bool) -> Option<Cow<'static, str>> {
     let path = failed.path.as_str();
     let of_program = failed.directory.is_none();
-    let is_missing = of_program && Errno(failed.errno).name() == Some("ENOENT");
-    if is_missing && path.trim().contains(char::is_whitespace) {
+    let is_nowhere = of_program && Errno(failed.errno).name() == Some("ENOENT") && !Path::new(path).exists();
+    let has_blanks = path.trim().contains(char::is_whitespace);
+    if is_nowhere && sets_variable(path) && (has_arguments || !has_blanks) {
+        return Some(format!("`--env {}` in front of `--` sets a variable", shell::word(path)).into());
+    }
+    if is_nowhere && has_blanks {
         let quoted = shell::word(path);
         let way =
             format!("it is taken for one word: give its words apart, `-- {path}`, or `-- sh -c {quoted}`");
         return Some(way.into());
     }
-    let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
-    };
-    if is_missing && path.split_once('=').is_some_and(|(name, _)| is_name(name)) {
-        return Some(format!("`--env {}` in front of `--` sets a variable", shell::word(path)).into());
-    }
-    if is_missing && OF_SHELLS.contains(&path) {
+    if is_nowhere && OF_SHELLS.contains(&path) {
         return Some(format!("it is a command of a shell: `-- sh -c '{path} ...'`").into());
     }
     if of_program && Path::new(path).is_dir() {
         return Some("it is a directory: name the program that is to run, or go there with --cwd".into());
     }
     failed.way_out().map(Cow::Borrowed)
+}
+
+/// Whether a shell would take it for `NAME=VALUE`.
+fn sets_variable(word: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+    };
+    word.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 /// What a writer gets that nobody reads: 128 and SIGPIPE.

@@ -224,6 +224,7 @@ fn a_conversation_is_not_resumed_while_one_of_several_agents_that_are_not_told_a
         let mut command = std::process::Command::new(&aider);
         Running::start(command.arg("1000").current_dir(world.beside("")).stdin(Stdio::null()))
     };
+    let before = std::fs::metadata(&aider).and_then(|file| file.modified()).expect("its own file");
     let both = [start(), start()];
     let resume = || {
         let mut command = world.abide.command(&["resume", "-d", "--json"]);
@@ -233,6 +234,9 @@ fn a_conversation_is_not_resumed_while_one_of_several_agents_that_are_not_told_a
     let history = world.beside(".aider.chat.history.md");
     let said = "\n# aider chat started at 2026-11-17 00:29:07\n\n#### hello  \n";
     std::fs::File::create(&history).and_then(|mut file| file.write_all(said.as_bytes())).expect("written");
+    // A file's time may seem older than who wrote to it.
+    let file = std::fs::File::options().write(true).open(&history).expect("a file");
+    file.set_modified(before - std::time::Duration::from_millis(100)).expect("its own file");
     let pids = both.each_ref().map(|agent| agent.pid().to_string());
     // A busy machine may not show its agents in time: refused all the same.
     until("who may be at it is told", || {
@@ -243,7 +247,6 @@ fn a_conversation_is_not_resumed_while_one_of_several_agents_that_are_not_told_a
     });
     // Whoever began since it was written to last is at another one.
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1);
-    let file = std::fs::File::options().write(true).open(&history).expect("a file");
     file.set_modified(long_ago).expect("its own file");
     let mut id = None;
     until("it is resumed", || {
