@@ -289,6 +289,11 @@ fn on_a_full_disk_what_is_done_to_a_session_is_on_record_and_removing_makes_room
     assert_eq!((told("forced"), told("removed"), told("left")), ("0", "0", "0"), "{said:?}");
 }
 
+/// Deletes the directory of a session that is served: who serves it may be just making a file in it.
+fn delete(world: &World, id: &str) {
+    until("it is deleted", || fs::remove_dir_all(world.dir(id)).is_ok());
+}
+
 // TRUTH 29
 #[test]
 fn a_session_whose_directory_is_deleted_neither_spins_nor_holds_its_waiters() {
@@ -305,8 +310,7 @@ fn a_session_whose_directory_is_deleted_neither_spins_nor_holds_its_waiters() {
             let mut links = links.filter_map(|link| fs::read_link(link.path()).ok());
             links.any(|link| link == world.dir(&life.id).join("alive"))
         });
-        // Who serves it may be just making a file in it.
-        until("it is deleted", || fs::remove_dir_all(world.dir(&life.id)).is_ok());
+        delete(&world, &life.id);
         if replaced {
             fs::create_dir(world.dir(&life.id)).expect("it is ours");
         }
@@ -340,8 +344,7 @@ fn a_program_whose_session_is_deleted_outlives_its_guards_and_hosts_all_the_same
         let evidence = fs::File::open(world.dir(&life.id).join("evidence")).expect("there is evidence");
         match replaced {
             true => fs::remove_file(world.dir(&life.id).join("evidence")).expect("it is ours"),
-            // Who serves it may be just making a file in it.
-            false => until("it is deleted", || fs::remove_dir_all(world.dir(&life.id)).is_ok()),
+            false => delete(&world, &life.id),
         }
         if replaced {
             fs::copy(agent(), world.dir(&life.id).join("evidence")).expect("there is room");

@@ -147,8 +147,7 @@ pub static ACTS: [Act; 14] = [
         calls: &["write", "ftruncate", "fdatasync", "fsync", "unlinkat", "renameat,renameat2"],
         blows: &Blow::ALL,
         prepare: |site| {
-            let _ = site.abide.run(&["run", "-d", "--name", "works", "--", "sleep", "1000"]);
-            let _ = site.home.around().file("plan", ONE);
+            plan(site);
             save(site)
         },
         judge: |site, _| after_a_checkpoint(site, 0, ONE),
@@ -160,8 +159,7 @@ pub static ACTS: [Act; 14] = [
         calls: &["write", "ftruncate", "fdatasync", "fsync"],
         blows: &Blow::ALL,
         prepare: |site| {
-            let _ = site.abide.run(&["run", "-d", "--name", "works", "--", "sleep", "1000"]);
-            let _ = site.home.around().file("plan", ONE);
+            plan(site);
             let _ = save(site).output();
             let _ = site.home.around().file("plan", TWO);
             save(site)
@@ -196,6 +194,12 @@ pub static ACTS: [Act; 14] = [
 const ONE: &str = "first\n";
 const TWO: &str = "first\nsecond\n";
 const SETTINGS: &str = "{\n  \"model\": \"opus\"\n}\n";
+
+/// A session by the name `works`, and a file whose checkpoints are its.
+fn plan(site: &Site) {
+    let _ = site.abide.run(&["run", "-d", "--name", "works", "--", "sleep", "1000"]);
+    let _ = site.home.around().file("plan", ONE);
+}
 
 fn save(site: &Site) -> Command {
     let plan = site.beside("plan").display().to_string();
