@@ -176,18 +176,18 @@ const OF_SHELLS: [&str; 8] = ["alias", "cd", "eval", "exec", "export", "set", "u
 fn way_out(failed: &ExecFailed, has_arguments: bool) -> Option<Cow<'static, str>> {
     let path = failed.path.as_str();
     let of_program = failed.directory.is_none();
-    let is_nowhere = of_program && Errno(failed.errno).name() == Some("ENOENT") && !Path::new(path).exists();
+    let is_missing = of_program && Errno(failed.errno).name() == Some("ENOENT");
     let has_blanks = path.trim().contains(char::is_whitespace);
-    if is_nowhere && sets_variable(path) && (has_arguments || !has_blanks) {
+    if is_missing && sets_variable(path) && (has_arguments || !has_blanks) {
         return Some(format!("`--env {}` in front of `--` sets a variable", shell::word(path)).into());
     }
-    if is_nowhere && has_blanks {
+    if is_missing && has_blanks {
         let quoted = shell::word(path);
         let way =
             format!("it is taken for one word: give its words apart, `-- {path}`, or `-- sh -c {quoted}`");
         return Some(way.into());
     }
-    if is_nowhere && OF_SHELLS.contains(&path) {
+    if is_missing && OF_SHELLS.contains(&path) {
         return Some(format!("it is a command of a shell: `-- sh -c '{path} ...'`").into());
     }
     if of_program && Path::new(path).is_dir() {

@@ -224,7 +224,8 @@ fn a_conversation_is_not_resumed_while_one_of_several_agents_that_are_not_told_a
         let mut command = std::process::Command::new(&aider);
         Running::start(command.arg("1000").current_dir(world.beside("")).stdin(Stdio::null()))
     };
-    let before = std::fs::metadata(&aider).and_then(|file| file.modified()).expect("its own file");
+    let just_made = world.home.around().file("before", "");
+    let before = std::fs::metadata(just_made).and_then(|file| file.modified()).expect("its own file");
     let both = [start(), start()];
     let resume = || {
         let mut command = world.abide.command(&["resume", "-d", "--json"]);
