@@ -4,25 +4,26 @@
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileTypeExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use abide_core::evidence::frame::body_to_line;
 use abide_core::evidence::{Begun, Launched, Size, Terms};
 use abide_core::failure::{Code, Failure};
 use abide_core::id::{SessionId, SessionName};
+use abide_sys::cgroup::Cgroup;
 pub use abide_sys::spawn::input_waits;
 use abide_sys::spawn::{self, Image};
 use abide_sys::{clock, poll};
 
 use crate::client::refresh;
 use crate::notify::Told;
-use crate::store::Home;
+use crate::store::{Home, SessionDir};
 use crate::truth::{Session, Truth};
-use crate::{Sessions, agents, find, guard, host, names, place, store, wait};
+use crate::{Sessions, agents, find, guard, host, names, place, wait};
 
 /// What a launch asks for.
 #[derive(Debug, Clone)]
@@ -93,51 +94,116 @@ fn launch(truth: &Truth, home: &Home, mut request: Request) -> Result<(Session, 
     poll::ensure_descriptors(DESCRIPTORS)
         .map_err(|e| Failure::io("launch", &needs, &e).about(id.as_str()))?;
     let input = open_input(request.input).map_err(|e| Failure::io("hand over", &"standard input", &e))?;
-    let begun = begin(&mut request);
-    let launched =
-        Launched { begun, stdin: kind_of(request.input, &input), ..describe(truth, &id, &request) };
     if request.terms.durable {
         home.flush()
             .map_err(|e| Failure::io("flush", &home.path().display(), &e).hint("nothing was started"))?;
     }
-    let name = request.name.clone();
-    let names = name.as_ref().map(|name| names::reserve(truth, home, name, &id)).transpose()?;
-    let nameless = || {
-        if let (Some(name), Some(lock)) = (&name, &names) {
-            names::give_back(home, name, &id, lock);
+    let names = request.name.as_ref().map(|_| names::lock_file(home)).transpose()?;
+    let dir = home.empty_draft(&id)?;
+    let draft = Draft { home, id, dir, name: request.name.clone().zip(names), input };
+    let guard = draft.start_guard().map_err(|failure| draft.discard(failure))?;
+    // All this is done while the guard comes up, and that takes as long.
+    let orders = match draft.prepare(truth, &mut request) {
+        Ok(orders) => orders,
+        Err(failure) => {
+            guard.dismiss();
+            return Err(draft.discard(failure));
         }
     };
-    let dir = home.draft(&id).inspect_err(|_| nameless())?;
-    if let Err(error) = request.told.as_ref().map_or(Ok(()), |told| dir.set_told(told)) {
-        nameless();
-        discard(home, &id, &dir);
-        let failure = Failure::io("make room for session", &id, &error).about(id.as_str());
-        return Err(failure.hint("nothing was started"));
-    }
-    let evidence = dir.evidence().ok();
-    let held = [names.as_ref().map(AsFd::as_fd), Some(input.as_fd())];
-    let refused = match start_guard(home, &dir, &launched, request, held) {
+    let evidence = draft.dir.evidence().ok();
+    let id = &draft.id;
+    let refused = match guard.order(&orders) {
         Ok(Answer::Published) => None,
         Ok(Answer::Refused(message)) => {
             Some(Failure::new(Code::Internal, format!("session {id} could not be launched: {message}")))
         }
-        Err(error) => Some(Failure::io("start a guard for session", &id, &error)),
+        Err(error) => Some(Failure::io("start a guard for session", id, &error)),
     };
     match refused {
         // One that has its name is on record and its program may run: a guard that died before it said so takes nothing back.
-        Some(failure) if !home.has(&id) => {
-            nameless();
-            discard(home, &id, &dir);
-            Err(failure.about(id.as_str()).hint("nothing was started"))
+        Some(failure) if !home.has(id) => {
+            Err(draft.discard(failure.about(id.as_str()).hint("nothing was started")))
         }
-        Some(_) | None => Ok((wait::of_watched(truth, home, &id, evidence.as_ref()), evidence)),
+        Some(_) | None => Ok((wait::of_watched(truth, home, id, evidence.as_ref()), evidence)),
     }
 }
 
-/// Leaves nothing of a launch that came to nothing.
-fn discard(home: &Home, id: &SessionId, dir: &store::SessionDir) {
-    home.discard(id, dir);
-    place::discard(id);
+/// A session that is about to be, and all that its guard holds from its first instant on.
+struct Draft<'a> {
+    home: &'a Home,
+    id: SessionId,
+    dir: SessionDir,
+    /// Its name, and the lock under which it is given. The guard holds that too, so that our death gives the name to nobody else.
+    name: Option<(SessionName, File)>,
+    /// What its program reads from.
+    input: OwnedFd,
+}
+
+impl Draft<'_> {
+    /// Starts the guard, which waits for its orders. Should we die before it has them, it goes, and nothing ran.
+    fn start_guard(&self) -> Result<Waiting, Failure> {
+        let id = self.id.as_str();
+        let failed = |e: io::Error| {
+            let failure = Failure::io("start a guard for session", &id, &e);
+            failure.about(id).hint("nothing was started")
+        };
+        let start = || {
+            let (theirs, orders) = spawn::pipe()?;
+            let (answer, report) = spawn::pipe()?;
+            let image = Image {
+                paths: vec![c"/proc/self/exe".to_owned()],
+                argv: vec![c"abide".to_owned(), guard::ARGUMENT.to_owned(), CString::new(id)?],
+                env: Vec::new(),
+                cwd: c"/".to_owned(),
+            };
+            let names = self.name.as_ref().map_or(theirs.as_fd(), |(_, lock)| lock.as_fd());
+            let (sessions, dir) = (self.home.sessions_dir().as_fd(), self.dir.dir().as_fd());
+            let fds = [theirs.as_fd(), report.as_fd(), sessions, dir, names, self.input.as_fd()];
+            spawn::detached(&image, &fds)?;
+            Ok(Waiting { orders: orders.into(), answer: answer.into() })
+        };
+        start().map_err(failed)
+    }
+
+    /// Puts into the draft what is there before its guard writes anything, gives it its name, and says what is to be guarded.
+    fn prepare(&self, truth: &Truth, request: &mut Request) -> Result<Vec<u8>, Failure> {
+        let Self { home, id, dir, name, input } = self;
+        let failed = |e: io::Error| {
+            let failure = Failure::io("make room for session", id, &e).about(id.as_str());
+            failure.hint("nothing was started")
+        };
+        if let Some((name, lock)) = name {
+            names::reserve(truth, home, name, id, lock)?;
+        }
+        home.furnish(id, dir)?;
+        request.told.as_ref().map_or(Ok(()), |told| dir.set_told(told)).map_err(failed)?;
+        let begun = begin(request);
+        let launched =
+            Launched { begun, stdin: kind_of(request.input, input), ..describe(truth, id, request) };
+        let session_dir = home.session_path(id.as_str());
+        // So that an abide that the program calls means this session and this home.
+        let own = [
+            (SESSION, OsString::from(id.as_str())),
+            (BORN_IN, OsString::from(id.as_str())),
+            (SESSION_DIR, session_dir.clone().into()),
+            (HOME, home.path().into()),
+        ];
+        for (key, value) in own {
+            request.env.insert(key.into(), value);
+        }
+        refresh::launched(dir, &session_dir, &mut request.env);
+        pack(&launched, place::make(id).as_ref(), request).map_err(failed)
+    }
+
+    /// Leaves nothing of a launch that came to nothing.
+    fn discard(&self, why: Failure) -> Failure {
+        if let Some((name, lock)) = &self.name {
+            names::give_back(self.home, name, &self.id, lock);
+        }
+        self.home.discard(&self.id, &self.dir);
+        place::discard(&self.id);
+        why
+    }
 }
 
 enum Answer {
@@ -146,47 +212,34 @@ enum Answer {
     Refused(String),
 }
 
-fn start_guard(
-    home: &Home,
-    dir: &store::SessionDir,
-    launched: &Launched,
-    mut request: Request,
-    [names, input]: [Option<BorrowedFd<'_>>; 2],
-) -> io::Result<Answer> {
-    let id = launched.id.as_str();
-    let session_dir = home.session_path(id);
-    // So that an abide that the program calls means this session and this home.
-    let own = [
-        (SESSION, OsString::from(id)),
-        (BORN_IN, OsString::from(id)),
-        (SESSION_DIR, session_dir.into()),
-        (HOME, home.path().into()),
-    ];
-    for (key, value) in own {
-        request.env.insert(key.into(), value);
+/// A guard that waits for its orders.
+struct Waiting {
+    orders: File,
+    answer: File,
+}
+
+impl Waiting {
+    /// Gives it its orders, and waits for its word.
+    fn order(self, orders: &[u8]) -> io::Result<Answer> {
+        let Self { orders: mut to, mut answer } = self;
+        // Of one that died over them there is no word either.
+        let _ = to.write_all(orders);
+        drop(to);
+        let mut said = String::new();
+        answer.read_to_string(&mut said)?;
+        Ok(match said.as_str() {
+            guard::PUBLISHED => Answer::Published,
+            "" => Answer::Refused("its guard died before it could say why".to_owned()),
+            message => Answer::Refused(message.to_owned()),
+        })
     }
-    refresh::launched(dir, &home.session_path(id), &mut request.env);
-    let parcel = spawn::parcel(&pack(launched, &request)?)?;
-    let (answer, report) = spawn::pipe()?;
-    let image = Image {
-        paths: vec![c"/proc/self/exe".to_owned()],
-        argv: vec![c"abide".to_owned(), guard::ARGUMENT.to_owned(), CString::new(id)?],
-        env: Vec::new(),
-        cwd: c"/".to_owned(),
-    };
-    // The guard holds the lock on the names too, so that our death gives the name to nobody else.
-    let names = names.unwrap_or(parcel.as_fd());
-    let input = input.unwrap_or(parcel.as_fd());
-    let fds = [parcel.as_fd(), report.as_fd(), home.sessions_dir().as_fd(), dir.dir().as_fd(), names, input];
-    spawn::detached(&image, &fds)?;
-    drop(report);
-    let mut said = String::new();
-    File::from(answer).read_to_string(&mut said)?;
-    Ok(match said.as_str() {
-        guard::PUBLISHED => Answer::Published,
-        "" => Answer::Refused("its guard died before it could say why".to_owned()),
-        message => Answer::Refused(message.to_owned()),
-    })
+
+    /// Has it go without orders, and waits until it has.
+    fn dismiss(self) {
+        let Self { orders, mut answer } = self;
+        drop(orders);
+        let _ = answer.read_to_end(&mut Vec::new());
+    }
 }
 
 /// What the program is to read from.
@@ -274,7 +327,7 @@ pub(crate) fn new_id() -> Result<SessionId, Failure> {
 }
 
 /// The request as bytes: one line of JSON, one with the counts, then every string with a null after it.
-fn pack(launched: &Launched, request: &Request) -> io::Result<Vec<u8>> {
+fn pack(launched: &Launched, cgroup: Option<&Cgroup>, request: &Request) -> io::Result<Vec<u8>> {
     let mut bytes = body_to_line(launched)?;
     bytes.extend_from_slice(format!("\n{} {}\n", request.argv.len(), request.env.len()).as_bytes());
     let mut add = |parts: &[&[u8]]| {
@@ -283,6 +336,8 @@ fn pack(launched: &Launched, request: &Request) -> io::Result<Vec<u8>> {
         }
         bytes.push(0);
     };
+    add(&[cgroup.map_or("", Cgroup::path).as_bytes()]);
+    add(&[cgroup.map_or(Path::new(""), Cgroup::dir).as_os_str().as_bytes()]);
     add(&[request.cwd.as_os_str().as_bytes()]);
     for argument in &request.argv {
         add(&[argument.as_bytes()]);

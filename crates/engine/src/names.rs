@@ -14,14 +14,21 @@ use crate::truth::{Session, Truth};
 
 const LOCK: &str = ".lock";
 
+/// The file under whose lock names are given, not locked yet: whoever is started with it holds the lock too, once it is taken.
+pub(crate) fn lock_file(home: &Home) -> Result<File, Failure> {
+    let file = home.names()?.ensure_log(LOCK);
+    file.map_err(|e| Failure::io("lock the names in", &home.path().display(), &e))
+}
+
 /// Gives a name to a session that is about to be, unless an active session has it.
-/// The lock is to be held until the session is published.
+/// The lock is taken, and is to be held until the session is published.
 pub(crate) fn reserve(
     truth: &Truth,
     home: &Home,
     name: &SessionName,
     id: &SessionId,
-) -> Result<File, Failure> {
+    lock: &File,
+) -> Result<(), Failure> {
     let name = name.as_str();
     let failed = |e: &io::Error| Failure::io("reserve the name", &name, e);
     if let Some(other) = SessionId::parse(name).filter(|other| home.has(other)) {
@@ -33,7 +40,7 @@ pub(crate) fn reserve(
             .hint("choose another name"));
     }
     let names = home.names()?;
-    let lock = lock_names(&names).map_err(|e| failed(&e))?;
+    lock::take_in_turn(lock, Holder::Sealer).map_err(|e| failed(&e))?;
     let holder = names.link_text(name).map_err(|e| failed(&e))?;
     if let Some(holder) = holder.as_deref().and_then(SessionId::parse)
         && home.has(&holder)
@@ -50,8 +57,7 @@ pub(crate) fn reserve(
             .hint(way_out(&session)));
         }
     }
-    names.set_link_text(name, id.as_str()).map_err(|e| failed(&e))?;
-    Ok(lock)
+    names.set_link_text(name, id.as_str()).map_err(|e| failed(&e))
 }
 
 /// Has whoever makes sessions of what was started elsewhere do so one after the other, as long as this is held.

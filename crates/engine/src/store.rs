@@ -128,18 +128,29 @@ impl Home {
     /// # Errors
     /// If there is no room; then nothing is left behind.
     pub fn draft(&self, id: &SessionId) -> Result<SessionDir, Failure> {
-        let dir = self.held_draft(&draft_name(id))?;
+        let dir = self.empty_draft(id)?;
+        match self.furnish(id, &dir) {
+            Ok(()) => Ok(dir),
+            Err(failure) => {
+                self.discard(id, &dir);
+                Err(failure)
+            }
+        }
+    }
+
+    /// The same with nothing in it yet.
+    pub(crate) fn empty_draft(&self, id: &SessionId) -> Result<SessionDir, Failure> {
+        self.held_draft(&draft_name(id)).map(SessionDir::from_trusted)
+    }
+
+    /// Puts into a draft what every session has from its beginning.
+    pub(crate) fn furnish(&self, id: &SessionId, dir: &SessionDir) -> Result<(), Failure> {
+        let dir = dir.dir();
         let made = dir
             .create_slot(OUTCOME)
             .and_then(|_| dir.create_log(EVIDENCE, RESERVE))
             .and_then(|_| dir.create_fifo(ALIVE));
-        match made {
-            Ok(()) => Ok(SessionDir::from_trusted(dir)),
-            Err(error) => {
-                self.discard(id, &SessionDir::from_trusted(dir));
-                Err(Failure::io("make room for session", id, &error).about(id.as_str()))
-            }
-        }
+        made.map_err(|e| Failure::io("make room for session", id, &e).about(id.as_str()))
     }
 
     /// Held by us, then by its guard and host, through this very descriptor: so one that nobody holds is nobody's.

@@ -18,6 +18,8 @@ use crate::poll::{self, Interest};
 /// What the names of the cgroups of sessions begin with.
 const PREFIX: &str = "abide-";
 const CGROUP2_MAGIC: u64 = 0x6367_7270;
+/// Few machines have more to say of their mounts.
+const MOUNTINFO: usize = 8192;
 
 /// A cgroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +73,12 @@ impl Cgroup {
             }
             None
         })
+    }
+
+    /// The cgroup of this name, whose directory whoever made it told us.
+    #[must_use]
+    pub fn known(path: String, dir: &Path) -> Self {
+        Self { path, dir: dir.to_owned() }
     }
 
     /// The kernel's name for it.
@@ -243,7 +251,12 @@ impl AsFd for Changes {
 /// Where cgroup2 is mounted. Read once: doctors ask about thousands of sessions.
 fn mounts() -> &'static [(String, String)] {
     static MOUNTS: OnceLock<Vec<(String, String)>> = OnceLock::new();
-    MOUNTS.get_or_init(|| cgroup_mounts(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()))
+    MOUNTS.get_or_init(|| {
+        // The kernel tells no length, and writes a line again that did not fit.
+        let mut text = String::with_capacity(MOUNTINFO);
+        let read = File::open("/proc/self/mountinfo").and_then(|mut file| file.read_to_string(&mut text));
+        cgroup_mounts(read.map_or("", |_| &text))
+    })
 }
 
 /// What `cgroup.events` says of it.

@@ -67,10 +67,10 @@ impl Sessions {
         self.ensure_home()?;
         let home = self.home().ok_or_else(|| find::nothing(""))?;
         // One after the other: nobody is followed twice.
-        let turn = match name {
-            Some(name) => names::reserve(self.truth(), home, name, &id)?,
-            None => names::in_turn(home)?,
-        };
+        let turn = names::in_turn(home)?;
+        if let Some(name) = name {
+            names::reserve(self.truth(), home, name, &id, &turn)?;
+        }
         let followed = self.follow(home, &found, (&id, name, told), &turn);
         if let (Some(name), true) = (name, !matches!(followed, Ok((_, false)))) {
             names::give_back(home, name, &id, &turn);

@@ -1,9 +1,11 @@
 //! How a guard comes up: lock, record, gate, publish, exec. No program runs without a record of its launch.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use abide_core::evidence::frame::{body_from_line, body_to_line};
 use abide_core::evidence::{Body, ExecFailed, Guarded, Launched, Observer, Role, Size, Started};
@@ -31,6 +33,8 @@ use crate::{agents, place};
 struct Parcel {
     launched: Launched,
     image: Image,
+    /// Where the program is to be born.
+    cgroup: Option<Cgroup>,
 }
 
 /// What was called, and where.
@@ -76,10 +80,19 @@ pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
             }
         }
         Err(error) => {
-            report.write_all(error.to_string().as_bytes())?;
-            Ok(None)
+            let told = report.write_all(error.to_string().as_bytes());
+            if told.is_err() {
+                abandon();
+            }
+            told.map(|()| None)
         }
     }
+}
+
+/// Removes the cgroup that a launcher made and did not live to remove.
+fn abandon() {
+    let id = std::env::args().nth(2).as_deref().and_then(SessionId::parse);
+    id.iter().for_each(place::discard);
 }
 
 /// Everything up to the published record; the program waits at the gate.
@@ -89,7 +102,7 @@ fn launch(
     mut dir: SessionDir,
     input: OwnedFd,
 ) -> io::Result<(Keeper, (Gated, Called))> {
-    let Parcel { mut launched, image } = unpack(parcel)?;
+    let Parcel { mut launched, image, cgroup } = unpack(parcel)?;
     let id = SessionId::parse(&launched.id).ok_or(io::ErrorKind::InvalidInput)?;
     let signals = Signals::of(&super::SIGNALS)?;
     reap::become_subreaper()?;
@@ -104,7 +117,7 @@ fn launch(
     }
     let waiters = dir.hold()?;
     let link = Link::new(&dir)?;
-    let (gated, ends) = start(&image, launched.size, input, place::make(&id))?;
+    let (gated, ends) = start(&image, launched.size, input, cgroup)?;
     let identity = match truth.identify(gated.pid) {
         Ok(identity) => identity,
         Err(doubt) => return Err(gated.close().unwrap_or_else(|| io::Error::other(doubt.says()))),
@@ -242,6 +255,9 @@ fn bear(image: &Image, stdio: Stdio<'_>, cgroup: Option<Cgroup>) -> io::Result<(
     spawn::gated(image, stdio, None).map(|gated| (gated, None))
 }
 
+/// The cgroup by its name and by its directory, and the working directory: what comes before the arguments.
+const OF_SESSION: usize = 3;
+
 fn unpack(mut parcel: File) -> io::Result<Parcel> {
     let mut bytes = Vec::new();
     parcel.read_to_end(&mut bytes)?;
@@ -249,15 +265,24 @@ fn unpack(mut parcel: File) -> io::Result<Parcel> {
     let mut line = || lines.next().ok_or(io::ErrorKind::UnexpectedEof);
     let launched: Launched = body_from_line(line()?)?;
     let counts = std::str::from_utf8(line()?).map_err(io::Error::other)?;
-    let argc: usize =
-        counts.split(' ').next().and_then(|n| n.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
-    let mut strings =
-        line()?.split(|&b| b == 0).map(CString::new).collect::<Result<Vec<_>, _>>()?.into_iter();
-    let cwd = strings.next().ok_or(io::ErrorKind::UnexpectedEof)?;
-    let argv: Vec<_> = strings.by_ref().take(argc).collect();
-    let env: Vec<_> = strings.filter(|s| !s.is_empty()).collect();
+    let counts =
+        counts.split_once(' ').and_then(|(argc, envc)| Some((argc.parse().ok()?, envc.parse().ok()?)));
+    let (argc, envc): (usize, usize) = counts.ok_or(io::ErrorKind::InvalidData)?;
+    let mut strings = line()?.split(|&b| b == 0).map(CString::new).collect::<Result<Vec<_>, _>>()?;
+    // The launcher may have been killed over it: only what is whole ends with the last of its nulls.
+    let ends = strings.pop().is_some_and(|rest| rest.is_empty());
+    if !ends || strings.len() != OF_SESSION + argc + envc {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let env = strings.split_off(OF_SESSION + argc);
+    let argv = strings.split_off(OF_SESSION);
+    let [path, below, cwd] =
+        <[CString; OF_SESSION]>::try_from(strings).map_err(|_| io::ErrorKind::InvalidData)?;
+    let path = path.into_string().map_err(io::Error::other)?;
+    let cgroup =
+        (!path.is_empty()).then(|| Cgroup::known(path, Path::new(OsStr::from_bytes(below.to_bytes()))));
     let command = argv.first().ok_or(io::ErrorKind::InvalidInput)?;
     let search = env.iter().find_map(|entry| entry.to_bytes().strip_prefix(b"PATH="));
     let paths = spawn::candidates(command, search.unwrap_or(b"/usr/local/bin:/usr/bin:/bin"));
-    Ok(Parcel { launched, image: Image { paths, argv, env, cwd } })
+    Ok(Parcel { launched, image: Image { paths, argv, env, cwd }, cgroup })
 }
