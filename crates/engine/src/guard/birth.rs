@@ -70,6 +70,8 @@ pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
             // A launcher that died meanwhile need not be told: the session is on record, and its program runs.
             let _ = report.write_all(PUBLISHED.as_bytes());
             drop(report);
+            // Where there is no other processor for it, it is let go first: the host can wait, and whoever launched does.
+            std::thread::yield_now();
             match keeper {
                 Ok(keeper) => Ok(Some(keeper)),
                 Err(dir) => {

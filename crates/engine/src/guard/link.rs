@@ -130,9 +130,9 @@ impl Link {
     }
 
     fn start(&mut self, dir: &SessionDir, held: &[Named<'_>]) -> io::Result<Served> {
-        if !dir.has_socket()
-            && let Ok(listener) = dir.listen()
-        {
+        // The first host comes right after the name.
+        let nameless = self.generation > 1 && !dir.has_socket();
+        if nameless && let Ok(listener) = dir.listen() {
             // Somebody removed the name; whoever waits behind it is served by the host that lives.
             self.listener = listener;
         }
