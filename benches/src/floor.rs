@@ -22,6 +22,7 @@ pub fn run(words: &[&str]) -> io::Result<ExitCode> {
         ["prove", threads, dir, ref sessions @ ..] => {
             proof::of_all(threads.parse().unwrap_or(1), Path::new(dir), sessions)
         }
+        ["ends", threads, dir] => proof::of_ends(threads.parse().unwrap_or(1), Path::new(dir)),
         ["relay", count, ref program @ ..] => relay::chain(count.parse().unwrap_or(1), program),
         ["launch", home, id, helpers, ref program @ ..] => session::launch(home, id, helpers, program),
         ["guard", home, id, helpers, ref program @ ..] => session::guard(home, id, helpers, program),
@@ -47,6 +48,13 @@ pub fn proving(dir: &Path, sessions: &[String]) -> io::Result<Command> {
         std::thread::available_parallelism()?.min(sessions.len().try_into().map_err(io::Error::other)?);
     let mut command = command(&["prove", &threads.to_string()])?;
     command.arg(dir).args(sessions);
+    Ok(command)
+}
+
+/// Reads of each session in a directory that it is over.
+pub fn ended(dir: &Path) -> io::Result<Command> {
+    let mut command = command(&["ends", &std::thread::available_parallelism()?.to_string()])?;
+    command.arg(dir);
     Ok(command)
 }
 

@@ -9,6 +9,7 @@ use abide_core::identity::Identity;
 use abide_testkit::scene::{Scene, dead, launch};
 
 use crate::figure::{Bar, Figure, Line, Unit};
+use crate::floor;
 use crate::place::Place;
 use crate::row::Row;
 use crate::turns::{Turns, Way};
@@ -17,7 +18,9 @@ pub const ROW: Row = Row {
     name: "history",
     work: "`ls -a` of 10,000 ended sessions",
     method: "homes of ended sessions that a test has told; `abide ls -a`, which also looks for agents among the processes of \
-             the machine. Growth: what 10,000 take, by what 1,000 take",
+             the machine. Floor: a process that lists them, and opens and reads the evidence of each; it understands nothing of \
+             that, asks for nothing else and prints nothing. As many threads as processors. Growth: what 10,000 take, by what \
+             1,000 take",
     take,
 };
 
@@ -27,16 +30,24 @@ const ROUNDS: usize = 40;
 
 fn take(place: &Place) -> io::Result<Vec<Line>> {
     let (bench, process) = (place.bench(), dead());
-    let mut took = Vec::new();
-    for (from, to) in [(0, FEW), (FEW, MANY)] {
-        tell(&bench.home.path(), from..to, &process);
-        let way = Way::command("abide", bench.abide.command(&["ls", "-a"]));
-        took.push(Turns::take(place.of(ROUNDS), vec![way])?.p("abide", 50));
-    }
-    let growth = Figure::new(took[1].value / took[0].value, Unit::Times);
+    let home = bench.home.path();
+    let take = |numbers: Range<usize>| {
+        tell(&home, numbers, &process);
+        let ways = vec![
+            Way::command("abide", bench.abide.command(&["ls", "-a"])),
+            Way::command("files", floor::ended(&home.join("sessions"))?),
+        ];
+        Turns::take(place.of(ROUNDS), ways)
+    };
+    let few = take(0..FEW)?.p("abide", 50);
+    let turns = take(FEW..MANY)?;
+    let many = turns.p("abide", 50);
+    let growth = Figure::new(many.value / few.value, Unit::Times);
     let most = MANY as f64 / FEW as f64;
     Ok(vec![
-        Line::new(ROW.work, took[1], Bar::Within(100.0)).beside("1,000 of them", took[0]),
+        Line::new(ROW.work, many, Bar::Within(100.0))
+            .beside("1,000 of them", few)
+            .floor("reading their files", turns.p("files", 50)),
         Line::new("growth from 1,000 to 10,000", growth, Bar::Within(most)),
     ])
 }

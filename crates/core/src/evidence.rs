@@ -13,6 +13,7 @@ mod says;
 mod terms;
 mod work;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -118,6 +119,14 @@ macro_rules! bodies {
                 match self {
                     $(Self::$variant(_) => $name,)+
                     Self::Other { name, .. } => name,
+                }
+            }
+
+            /// The same, for who keeps it when the fact is gone.
+            fn kept_name(&self) -> Cow<'static, str> {
+                match self {
+                    $(Self::$variant(_) => Cow::Borrowed($name),)+
+                    Self::Other { name, .. } => Cow::Owned(name.clone()),
                 }
             }
 

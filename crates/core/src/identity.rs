@@ -3,15 +3,16 @@
 
 mod stat;
 
-use std::borrow::Cow;
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use stat::{Belonging, Spent, Stat};
 
 /// A 128-bit id that the system keeps as text: of a machine or of a boot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Cow<'_, str>", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(into = "String")]
 pub struct SystemId(u128);
 
 impl SystemId {
@@ -39,11 +40,24 @@ impl SystemId {
     }
 }
 
-impl TryFrom<Cow<'_, str>> for SystemId {
-    type Error = &'static str;
+impl<'de> Deserialize<'de> for SystemId {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Digits)
+    }
+}
 
-    fn try_from(text: Cow<'_, str>) -> Result<Self, Self::Error> {
-        Self::parse(&text).ok_or("not a 128-bit id")
+/// Reads an id where its digits stand: each identity on record has two.
+struct Digits;
+
+impl Visitor<'_> for Digits {
+    type Value = SystemId;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("a 128-bit id")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<SystemId, E> {
+        SystemId::parse(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
     }
 }
 

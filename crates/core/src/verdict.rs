@@ -361,7 +361,7 @@ fn deciding_facts(rule: Rule, evidence: &Evidence) -> Vec<Ground> {
         match grounds.iter_mut().find(|(order, _)| *order == last.order) {
             Some((_, cited)) => cited.says.push_str(&format!("; {says}")),
             None => {
-                let (fact, witness) = (last.body.clone(), last.witness.to_string());
+                let (fact, witness) = (last.body.clone().into_owned(), last.witness.to_string());
                 grounds.push((last.order, Ground { fact, witness, at: last.at, says: says.to_owned() }));
             }
         }

@@ -266,8 +266,8 @@ impl Reader {
     fn slot(&mut self, dir: &SessionDir) -> Vec<Found> {
         let mut found = Vec::new();
         let mut scanner = Scanner::default();
-        if let Ok(bytes) = dir.slot() {
-            scanner.feed(&bytes, &mut |_, one| found.push(one));
+        if let Ok(bytes) = dir.slot(&mut [0; disk::Slot::SIZE]) {
+            scanner.feed(bytes, &mut |_, one| found.push(one));
         }
         let told = &mut self.told;
         found.retain(|one| match one {

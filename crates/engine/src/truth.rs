@@ -183,8 +183,9 @@ impl Truth {
         let (evidence, seen, half_removed) = match dir {
             Ok(dir) => {
                 let mut reading = dir.read();
-                let (evidence, seen) = self.settle(&mut reading);
-                let (evidence, seen) = self.hear_last_word((evidence, seen), &mut reading, &dir, patient);
+                let mut told = self.settle(&mut reading);
+                self.hear_last_word(&mut told, &mut reading, &dir, patient);
+                let (evidence, seen) = told;
                 let half_removed = is_half_removed(&evidence, reading.file());
                 (evidence, seen, half_removed)
             }
@@ -205,24 +206,26 @@ impl Truth {
     /// sealing would change what has been told. So does one that was declared last and is cut off the log.
     fn hear_last_word(
         &self,
-        told: (Evidence, Seen),
+        told: &mut (Evidence, Seen),
         reading: &mut Reading<'_>,
         dir: &SessionDir,
         patient: bool,
-    ) -> (Evidence, Seen) {
+    ) {
         let is_left = |(evidence, seen): &(Evidence, Seen)| {
             !evidence.is_closed() && derive(evidence, seen, self.now()).rule.closing().is_some()
         };
-        if !is_left(&told) {
-            return told;
+        if !is_left(told) {
+            return;
         }
         let has_come = reading.file().is_none_or(|file| declared::wait_for_word(file, patient));
-        let told = if reading.more() { self.settle(reading) } else { told };
-        if !is_left(&told) {
-            return told;
+        if reading.more() {
+            *told = self.settle(reading);
         }
-        let (mut evidence, seen) = told;
-        let last = declared::last(&evidence, dir);
+        if !is_left(told) {
+            return;
+        }
+        let (evidence, _) = told;
+        let last = declared::last(evidence, dir);
         // One that is there already counts, whoever stands still before it is in the log too.
         evidence.work.word_is_unclear |= last.is_unclear || (!has_come && last.unlogged.is_none());
         if let Some(body) = last.unlogged {
@@ -231,7 +234,6 @@ impl Truth {
             let order = evidence.record.facts;
             evidence.work.declared = Some(Told { witness, at: now.at, order, body });
         }
-        (evidence, seen)
     }
 
     /// What was true of a session at an instant, as far as anyone can prove it.

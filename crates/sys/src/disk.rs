@@ -10,6 +10,7 @@ mod tree;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -17,8 +18,8 @@ use std::path::Path;
 use abide_core::evidence::frame::SLOT_SIZE;
 use abide_core::identity::FileId;
 use rustix::fs::{
-    Access, AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, fallocate, fstat, mkdirat, openat,
-    renameat_with,
+    Access, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, RawDir, RenameFlags, fallocate, fstat,
+    mkdirat, openat, renameat_with,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -114,10 +115,15 @@ impl PrivateDir {
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         use std::os::unix::ffi::OsStringExt;
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.0)? {
-            let name = entry?.file_name().to_bytes().to_vec();
+        // Opened anew: where one reader is, is nothing to another.
+        let dir = openat(&self.0, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut room = [MaybeUninit::uninit(); 32 * 1024];
+        let mut entries = RawDir::new(&dir, &mut room);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
-                names.push(OsString::from_vec(name));
+                names.push(OsString::from_vec(name.to_vec()));
             }
         }
         Ok(names)
@@ -248,7 +254,7 @@ impl PrivateDir {
     /// # Errors
     /// If it is there already or cannot be made.
     pub fn create_fifo(&self, name: &str) -> io::Result<()> {
-        Ok(rustix::fs::mknodat(&self.0, name, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+        Ok(rustix::fs::mknodat(&self.0, name, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
     }
 
     /// Opens a FIFO to wait on, without waiting for anyone to hold it.
@@ -317,23 +323,22 @@ impl PrivateDir {
     }
 
     fn fifo(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        use std::os::unix::fs::FileTypeExt;
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
-        if !file.metadata()?.file_type().is_fifo() {
+        let file = openat(&self.0, name, flags, Mode::empty())?;
+        if kind(&file)? != FileType::Fifo {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a FIFO"));
         }
-        Ok(file)
+        Ok(file.into())
     }
 
     fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = File::from(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?);
+        let file = openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?;
         // A planted FIFO or device would block or answer anything.
-        if !file.metadata()?.is_file() {
+        if kind(&file)? != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        Ok(file)
+        Ok(file.into())
     }
 }
 
@@ -378,6 +383,10 @@ pub fn may_add_to(dir: &Path) -> io::Result<()> {
 pub fn file_id(file: impl AsFd) -> io::Result<FileId> {
     let stat = fstat(file)?;
     Ok(FileId { dev: stat.st_dev, ino: stat.st_ino })
+}
+
+fn kind(file: impl AsFd) -> io::Result<FileType> {
+    Ok(FileType::from_raw_mode(fstat(file)?.st_mode))
 }
 
 fn make(parent: impl AsFd, name: &Path) -> Result<(), Untrusted> {

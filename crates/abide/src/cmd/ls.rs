@@ -102,7 +102,9 @@ impl Args {
                 over.fetch_add(1, Ordering::Relaxed);
             }
             let claim = looks.then(|| Claim::of(&session));
-            let row = || Row::new(&session, sessions.qualifier(&session));
+            // Of one of which only the ID is shown nobody asks how its program stands.
+            let qualifier = || (!self.quiet).then(|| sessions.qualifier(&session)).flatten();
+            let row = || Row::new(&session, qualifier());
             (self.wants(&session).then(row), claim)
         })?;
         let (rows, claims): (Vec<_>, Vec<_>) = listed.into_iter().unzip();

@@ -46,7 +46,13 @@ const fn wants_person(attention: Attention) -> bool {
 #[derive(Debug)]
 pub(crate) struct Row {
     rank: u8,
-    id: String,
+    /// Boxed, for rows are handed on, sorted and handed on again.
+    columns: Box<Columns>,
+}
+
+#[derive(Debug)]
+struct Columns {
+    id: Cell,
     name: Cell,
     standing: Cell,
     /// What its agent is at, where that is known.
@@ -59,20 +65,20 @@ pub(crate) struct Row {
 impl Row {
     /// `traced` as `standing` wants it.
     pub(crate) fn new(session: &Session, qualifier: Option<Qualifier>) -> Self {
-        Self {
-            rank: rank(session),
-            id: session.id.to_string(),
+        let columns = Columns {
+            id: Cell::plain(session.id.as_str()),
             name: Cell::plain(session.name().unwrap_or("-")),
             standing: Cell::new(tone(session), &standing(session, qualifier)),
             turn: turn(session),
             started: Cell::plain(&began(session).unwrap_or("-".to_owned())),
             ended: ended(session).map(|ago| Cell::plain(&ago)),
             command: Cell::faint(&command(session)),
-        }
+        };
+        Self { rank: rank(session), columns: Box::new(columns) }
     }
 
     pub(crate) fn id(&self) -> &str {
-        &self.id
+        self.columns.id.text()
     }
 }
 
@@ -84,10 +90,10 @@ pub(crate) fn sort_rows(rows: &mut [Row]) {
 /// Puts a table of sessions on the page.
 pub(crate) fn put(page: &mut Page, sessions: Vec<Row>) {
     // A column that is empty in every row is none.
-    let has_turns = sessions.iter().any(|session| session.turn.is_some());
+    let has_turns = sessions.iter().any(|session| session.columns.turn.is_some());
     // Nor is one, where there is little room, that says less than the others.
     let has_times = !page.is_narrow();
-    let has_ends = has_times && sessions.iter().any(|session| session.ended.is_some());
+    let has_ends = has_times && sessions.iter().any(|session| session.columns.ended.is_some());
     let mut header = vec!["ID", "NAME", "STATUS"];
     header.extend(has_turns.then_some("TURN"));
     header.extend(has_times.then_some("STARTED"));
@@ -95,12 +101,13 @@ pub(crate) fn put(page: &mut Page, sessions: Vec<Row>) {
     header.push("COMMAND");
     let nothing = || Cell::faint("-");
     let mut rows = vec![header.into_iter().map(|title| Cell::new(Tone::Strong, title)).collect()];
-    for session in sessions {
-        let mut row = vec![Cell::plain(&session.id), session.name, session.standing];
-        row.extend(has_turns.then(|| session.turn.unwrap_or_else(nothing)));
-        row.extend(has_times.then_some(session.started));
-        row.extend(has_ends.then(|| session.ended.unwrap_or_else(nothing)));
-        row.push(session.command);
+    for Row { columns, .. } in sessions {
+        let Columns { id, name, standing, turn, started, ended, command } = *columns;
+        let mut row = vec![id, name, standing];
+        row.extend(has_turns.then(|| turn.unwrap_or_else(nothing)));
+        row.extend(has_times.then_some(started));
+        row.extend(has_ends.then(|| ended.unwrap_or_else(nothing)));
+        row.push(command);
         rows.push(row);
     }
     table::put(page, 0, 1, &rows);

@@ -142,7 +142,11 @@ impl Page {
 
     /// Puts blanks on the current line.
     pub(crate) fn blanks(&mut self, count: usize) -> &mut Self {
-        self.text.extend(std::iter::repeat_n(' ', count));
+        const BLANKS: &str = "                                ";
+        for _ in 0..count / BLANKS.len() {
+            self.text.push_str(BLANKS);
+        }
+        self.text.push_str(&BLANKS[..count % BLANKS.len()]);
         self
     }
 

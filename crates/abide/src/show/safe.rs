@@ -39,7 +39,9 @@ pub(crate) fn printed(text: &str) -> Cow<'_, str> {
 }
 
 fn spelled(text: &str, is_unsafe: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&is_unsafe) {
+    // Most text is plain, which its bytes tell without being read as characters.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.contains(&is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 8);

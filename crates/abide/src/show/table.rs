@@ -23,11 +23,13 @@ pub(crate) struct Cell {
     tone: Tone,
     /// Safe already, so that its width is the width that is shown.
     text: String,
+    width: usize,
 }
 
 impl Cell {
     pub(crate) fn new(tone: Tone, text: &str) -> Self {
-        Self { tone, text: safe::line(text).into_owned() }
+        let text = safe::line(text).into_owned();
+        Self { tone, width: text.width(), text }
     }
 
     pub(crate) fn plain(text: &str) -> Self {
@@ -36,6 +38,24 @@ impl Cell {
 
     pub(crate) fn faint(text: &str) -> Self {
         Self::new(Tone::Faint, text)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its text, cut to a width in cells, and how wide it is then.
+    fn shortened(&self, width: usize) -> (Cow<'_, str>, usize) {
+        if self.width <= width {
+            return (Cow::Borrowed(&self.text), self.width);
+        }
+        let text = &self.text;
+        // Some characters change how wide the one before them is: only a whole text has a width.
+        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        let kept = ends.partition_point(|end| text[..*end].width() < width).saturating_sub(1);
+        let cut = [&text[..ends.get(kept).copied().unwrap_or(0)], "…"].concat();
+        let width = cut.width();
+        (Cow::Owned(cut), width)
     }
 }
 
@@ -49,10 +69,10 @@ pub(crate) fn put(page: &mut Page, indent: usize, fixed: usize, rows: &[Vec<Cell
     for row in rows {
         page.blanks(indent);
         for (at, cell) in row.iter().enumerate() {
-            let shown = shorten(&cell.text, widths[at]);
+            let (shown, width) = cell.shortened(widths[at]);
             page.put(cell.tone, &shown);
             if at + 1 < row.len() {
-                page.blanks((widths[at] + GAP).saturating_sub(shown.width()));
+                page.blanks((widths[at] + GAP).saturating_sub(width));
             }
         }
         page.end();
@@ -66,17 +86,17 @@ pub(crate) fn put_flowing(page: &mut Page, indent: usize, rows: &[Vec<Cell>]) {
     let before = indent + widths.iter().rev().skip(1).map(|width| width + GAP).sum::<usize>();
     for row in rows {
         let Some((last, others)) = row.split_last() else { continue };
-        let cells = |(at, cell): (usize, &Cell)| cell.text.width().max(widths[at]) + GAP;
+        let cells = |(at, cell): (usize, &Cell)| cell.width.max(widths[at]) + GAP;
         let used = indent + others.iter().enumerate().map(cells).sum::<usize>();
         let longest = last.text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0);
         let whole = page.width().is_none_or(|width| before.max(used) + longest <= width);
-        let fits = page.width().is_none_or(|width| used + last.text.width() <= width);
+        let fits = page.width().is_none_or(|width| used + last.width <= width);
         let beside = fits || page.has_room(before) && page.has_room(used) && whole;
         page.blanks(indent);
         for (at, cell) in others.iter().enumerate() {
             let ends = !beside && at + 1 == others.len();
             page.put(cell.tone, if ends { cell.text.trim_end() } else { &cell.text });
-            page.blanks(if ends { 0 } else { widths[at].saturating_sub(cell.text.width()) + GAP });
+            page.blanks(if ends { 0 } else { widths[at].saturating_sub(cell.width) + GAP });
         }
         if beside {
             page.flow(last.tone, &last.text, used, before);
@@ -105,7 +125,7 @@ fn usual(rows: &[Vec<Cell>]) -> Vec<usize> {
 }
 
 fn cells(rows: &[Vec<Cell>], column: usize) -> impl Iterator<Item = usize> {
-    rows.iter().filter_map(move |row| Some(row.get(column)?.text.width()))
+    rows.iter().filter_map(move |row| Some(row.get(column)?.width))
 }
 
 /// Takes from the widest column until all fit or none can give; first from the last, as long as that says something.
@@ -124,17 +144,6 @@ fn fit(widths: &mut [usize], fixed: usize, limit: usize) {
         *width -= 1;
         excess -= 1;
     }
-}
-
-/// The text, cut to a width in cells.
-fn shorten(text: &str, width: usize) -> Cow<'_, str> {
-    if text.width() <= width {
-        return Cow::Borrowed(text);
-    }
-    // Some characters change how wide the one before them is: only a whole text has a width.
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-    let kept = ends.partition_point(|end| text[..*end].width() < width).saturating_sub(1);
-    Cow::Owned([&text[..ends.get(kept).copied().unwrap_or(0)], "…"].concat())
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 mod slot;
 
+use std::borrow::Cow;
+
 use super::frame::{Damage, Flaw, Found, Scanner};
 use super::{
     Adopted, Attention, Body, Checkpointed, Cut, Declared, Ended, ExecFailed, Fact, Guarded, Hosted, How,
@@ -111,7 +113,7 @@ pub struct Record {
     /// All that the terminal held was put on record, or told to be cut: so many bytes of output.
     pub drained: Option<u64>,
     /// The latest fact of anyone but a sealer: the last sign of life.
-    pub last: Option<Told<String>>,
+    pub last: Option<Told<Cow<'static, str>>>,
     pub damage: Vec<Damage>,
     /// Damage beyond what `damage` holds.
     pub more_damage: u64,
@@ -227,7 +229,7 @@ impl Evidence {
         let order = self.record.facts;
         self.record.facts += 1;
         if witness.role.gives_sign_of_life() {
-            self.record.last = Some(Told { witness, at, order, body: body.name().to_owned() });
+            self.record.last = Some(Told { witness, at, order, body: body.kept_name() });
         }
         macro_rules! first {
             ($slot:expr, $body:expr) => {{

@@ -35,7 +35,8 @@ struct LineV1<'a> {
 /// The same as it is read, in one go.
 struct Line {
     v: u32,
-    fact: Fact,
+    /// Boxed where it is put together: it is handed up through the parser.
+    fact: Box<Fact>,
 }
 
 impl<'de> Deserialize<'de> for Line {
@@ -98,7 +99,7 @@ impl<'de> Visitor<'de> for LineVisitor {
             at,
             body: body.ok_or_else(|| missing("body"))?,
         };
-        Ok(Line { v: v.ok_or_else(|| missing("v"))?, fact })
+        Ok(Line { v: v.ok_or_else(|| missing("v"))?, fact: Box::new(fact) })
     }
 }
 
@@ -341,7 +342,7 @@ impl Scanner {
         let flaw = match decode(line) {
             _ if length == 0 => return,
             _ if too_long => Flaw::TooLong,
-            Ok(fact) => return found(offset, Found::Fact(Box::new(fact))),
+            Ok(fact) => return found(offset, Found::Fact(fact)),
             Err(Flaw::Checksum | Flaw::Garbage) if !ended => Flaw::Torn,
             Err(flaw) => flaw,
         };
@@ -349,7 +350,7 @@ impl Scanner {
     }
 }
 
-fn decode(line: &[u8]) -> Result<Fact, Flaw> {
+fn decode(line: &[u8]) -> Result<Box<Fact>, Flaw> {
     let (sum, json) = line.split_at_checked(CHECKSUM_LENGTH).ok_or(Flaw::Garbage)?;
     let json = json.strip_prefix(b" ").ok_or(Flaw::Garbage)?;
     let lower_hex = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);

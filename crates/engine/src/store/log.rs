@@ -233,8 +233,8 @@ fn complete(evidence: &mut Evidence, dir: &SessionDir, until: i64, end: u64) {
     let watched = evidence.helpers.watched.is_some();
     let has_slot = guarded || watched || evidence.beginning.launched.is_some();
     if has_slot && evidence.wants_slot() {
-        match dir.slot() {
-            Ok(bytes) => evidence.add_slot(dir.id(), Some(&bytes), until, end),
+        match dir.slot(&mut [0; disk::Slot::SIZE]) {
+            Ok(bytes) => evidence.add_slot(dir.id(), Some(bytes), until, end),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 evidence.add_slot(None, None, until, end);
             }

@@ -355,12 +355,10 @@ impl SessionDir {
     }
 
     /// What the slot holds.
-    pub(crate) fn slot(&self) -> std::io::Result<Vec<u8>> {
-        let mut bytes = vec![0; disk::Slot::SIZE];
+    pub(crate) fn slot<'a>(&self, room: &'a mut [u8; disk::Slot::SIZE]) -> std::io::Result<&'a [u8]> {
         // A regular file gives all it has.
-        let length = self.dir.read(OUTCOME)?.read(&mut bytes)?;
-        bytes.truncate(length);
-        Ok(bytes)
+        let length = self.dir.read(OUTCOME)?.read(room)?;
+        Ok(&room[..length])
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, ScopedJoinHandle};
 
 /// So many are done in a row. Others may be at work on a core, so nobody is given a part of it all beforehand.
-const PIECE: usize = 32;
+const PIECE: usize = 8;
 
 /// What is made of each, in order; what nothing is made of is left out. One thread does it all where that is soon done.
 pub(super) fn among_cores<T: Sync, R: Send>(

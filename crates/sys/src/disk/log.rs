@@ -1,7 +1,8 @@
 //! Logs: files that are only ever appended to, one write an entry, and read in bounded memory.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::mem::MaybeUninit;
 
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -49,20 +50,21 @@ pub fn append_some(file: &File, bytes: &[u8]) -> io::Result<usize> {
 /// # Errors
 /// If the file cannot be read.
 pub fn read_pieces(file: &mut File, limit: u64, mut piece: impl FnMut(&[u8])) -> io::Result<u64> {
-    let mut buffer = [0; 16 * 1024];
+    // Most files are shorter by far, and what they leave of it need not be made ready.
+    let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
     let mut total = 0;
     loop {
-        match file.read(&mut buffer) {
-            Ok(length) => {
-                piece(&buffer[..length]);
-                total += length as u64;
+        match rustix::io::read(&*file, &mut buffer[..]) {
+            Ok((read, rest)) => {
+                piece(read);
+                total += read.len() as u64;
                 // A regular file gives all it has.
-                if length < buffer.len() || total >= limit {
+                if !rest.is_empty() || total >= limit {
                     return Ok(total);
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
         }
     }
 }

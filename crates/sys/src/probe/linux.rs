@@ -29,36 +29,45 @@ pub(super) fn look(means: Means, pid: u32) -> Sighting {
         return Sighting::Failed(Doubt::NoIdentity);
     };
     match open_pidfd(means, number) {
-        Ok(pidfd) => {
-            let pidfs = inode(means, &pidfd);
-            let stat = read_stat(pid);
-            Sighting::Present { pidfs, exited: has_exited(&pidfd), stat }
-        }
-        Err(Errno::SRCH) => Sighting::Absent,
-        // The number exists, but names no thread group: it is a thread of some other process.
-        Err(Errno::INVAL | Errno::NOENT) => Sighting::Thread,
-        Err(Errno::NOSYS | Errno::PERM) => look_without_pidfd(pid, number),
-        Err(errno) => Sighting::Failed(Doubt::Refused(errno.raw_os_error())),
+        Ok(pidfd) => look_through(means, &pidfd, pid),
+        Err(errno) => look_without_pidfd(errno, pid, number),
     }
+}
+
+fn look_through(means: Means, pidfd: &OwnedFd, pid: u32) -> Sighting {
+    let pidfs = inode(means, pidfd);
+    let stat = read_stat(pid);
+    Sighting::Present { pidfs, exited: has_exited(pidfd), stat }
 }
 
 /// The same of one whose inode is on record: where the kernel has those, they and the pidfd tell whether it is alive, and
 /// `/proc`, which takes five times as long, is not asked.
 pub(super) fn look_briefly(means: Means, pid: u32) -> Sighting {
-    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let brief = number.and_then(|number| {
-        let pidfd = open_pidfd(means, number).ok()?;
-        let (pidfs, exited) = (Some(inode(means, &pidfd)?), Some(has_exited(&pidfd)?));
-        Some(Sighting::Present { pidfs, exited, stat: Err(Doubt::NotAsked) })
-    });
-    brief.unwrap_or_else(|| look(means, pid))
+    let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return Sighting::Failed(Doubt::NoIdentity);
+    };
+    match open_pidfd(means, number) {
+        Ok(pidfd) => match (inode(means, &pidfd), has_exited(&pidfd)) {
+            (Some(pidfs), Some(exited)) => {
+                Sighting::Present { pidfs: Some(pidfs), exited: Some(exited), stat: Err(Doubt::NotAsked) }
+            }
+            (_, None) | (None, _) => look_through(means, &pidfd, pid),
+        },
+        Err(errno) => look_without_pidfd(errno, pid, number),
+    }
 }
 
-/// Old kernels and strict sandboxes.
-fn look_without_pidfd(pid: u32, number: Pid) -> Sighting {
-    match (read_stat(pid), test_kill_process(number)) {
-        (_, Err(Errno::SRCH)) => Sighting::Absent,
-        (stat, Ok(()) | Err(_)) => Sighting::Present { pidfs: None, exited: None, stat },
+/// What is told by why there is no pidfd; on old kernels and in strict sandboxes by what `/proc` and a signal that is none say.
+fn look_without_pidfd(refused: Errno, pid: u32, number: Pid) -> Sighting {
+    match refused {
+        Errno::SRCH => Sighting::Absent,
+        // The number exists, but names no thread group: it is a thread of some other process.
+        Errno::INVAL | Errno::NOENT => Sighting::Thread,
+        Errno::NOSYS | Errno::PERM => match (read_stat(pid), test_kill_process(number)) {
+            (_, Err(Errno::SRCH)) => Sighting::Absent,
+            (stat, Ok(()) | Err(_)) => Sighting::Present { pidfs: None, exited: None, stat },
+        },
+        errno => Sighting::Failed(Doubt::Refused(errno.raw_os_error())),
     }
 }
 

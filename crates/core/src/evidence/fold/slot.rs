@@ -30,9 +30,7 @@ impl Evidence {
             Found::Fact(_) => {}
             Found::Damage(damage) => self.damaged(Damage { flaw: Flaw::BadSlot, ..damage }),
         };
-        // Most of it is newlines that nobody has written over yet.
-        let filled = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 2);
-        scanner.feed(&bytes[..filled.min(bytes.len())], &mut slot);
+        scanner.feed(written(bytes), &mut slot);
         scanner.finish(&mut slot);
         let ours = self.id().or(id).map(str::to_owned);
         let in_log = self.is_closed();
@@ -74,6 +72,14 @@ impl Evidence {
             self.work.heed(ended.word.map(|body| Told { witness, at, order, body }), true);
         }
     }
+}
+
+/// The slot without the newlines at its end that nobody has written over yet: most of it, so they are passed over by blocks.
+fn written(slot: &[u8]) -> &[u8] {
+    const BLANK: [u8; 256] = [b'\n'; 256];
+    let blank = slot.rchunks_exact(BLANK.len()).take_while(|block| **block == BLANK).count();
+    // The newline that ends a line is what tells that it is whole.
+    &slot[..slot.len() - (blank * BLANK.len()).saturating_sub(1)]
 }
 
 impl Body {
