@@ -224,8 +224,14 @@ impl Probe {
 
     /// Every process that this one descends from, its parent first, as far as `/proc` tells.
     #[must_use]
+    pub fn above(&self, of: u32) -> Vec<u32> {
+        system::above(of)
+    }
+
+    /// The same, and what they are, where that can be seen.
+    #[must_use]
     pub fn ancestors(&self, of: u32) -> Vec<Relative> {
-        system::ancestors(of)
+        system::above(of).into_iter().filter_map(system::process).collect()
     }
 
     /// Every process whose arguments fit, as far as `/proc` tells. None where none can be seen from here.
@@ -333,7 +339,7 @@ mod tests {
         assert!(elsewhere::carriers("A=b").is_empty() && !elsewhere::carries(1, "A=b"));
         assert!(elsewhere::cgroups(1).is_none() && elsewhere::variable(1, "A").is_none());
         assert!(elsewhere::holders(FileId { dev: 0, ino: 1 }).is_empty());
-        assert!(elsewhere::descendants(1, &[]).is_empty() && elsewhere::ancestors(1).is_empty());
+        assert!(elsewhere::descendants(1, &[]).is_empty() && elsewhere::above(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none() && elsewhere::pid_of(&held).is_none());
         assert!(elsewhere::inode(means, &held).is_none() && elsewhere::keeps_ends().is_none());

@@ -239,7 +239,7 @@ impl Sessions {
     /// elsewhere, and is dead, leaves its tools to nobody who would know whose they were.
     fn marked(&self, adapter: &dyn Adapter, conversation: &str) -> Vec<Survivor> {
         let own = std::process::id();
-        let asking: Vec<u32> = self.truth().ancestors(own).iter().map(|one| one.pid).chain([own]).collect();
+        let asking: Vec<u32> = self.truth().above(own).into_iter().chain([own]).collect();
         let all = adapter.mark(conversation).map(|mark| self.truth().carriers(&mark)).unwrap_or_default();
         let others = all.into_iter().filter(|(identity, _)| !asking.contains(&identity.pid));
         others.map(|(identity, process)| tree::survivor(identity, &process)).collect()

@@ -44,7 +44,7 @@ fn is_inside(truth: &Truth, home: &Home, session: &Session) -> bool {
         return true;
     }
     // Also with another session in between, which may be shown in this one.
-    truth.ancestors(std::process::id()).iter().any(|above| [guard, program].contains(&Some(above.pid)))
+    truth.above(std::process::id()).into_iter().any(|above| [guard, program].contains(&Some(above)))
 }
 
 fn is_said_to_be_inside(home: &Home, session: &Session) -> bool {

@@ -28,10 +28,10 @@ impl Strays {
         let launched = &evidence.beginning.launched.as_ref()?.body;
         let session = launched.id.clone();
         // A program may have its wrapper above it, which is of the session too.
-        let is_outside = |one: &&Relative| truth.born_in(one.pid).as_ref() != Some(&session);
+        let is_outside = |pid: &u32| truth.born_in(*pid).as_ref() != Some(&session);
         Some(Self {
             first: launched.program.or_else(|| program_of(evidence).copied())?,
-            reaper: truth.ancestors(like).iter().find(is_outside).map(|one| one.pid),
+            reaper: truth.above(like).into_iter().find(is_outside),
             cgroups: truth.cgroups(like),
             session,
         })
@@ -51,7 +51,7 @@ impl Strays {
     /// Who may be one of them: whoever carries the session's name and was not born in another, but for whoever asks.
     pub(crate) fn may_be(&self, truth: &Truth) -> Vec<Survivor> {
         let own = std::process::id();
-        let asking: Vec<u32> = truth.ancestors(own).iter().map(|one| one.pid).chain([own]).collect();
+        let asking: Vec<u32> = truth.above(own).into_iter().chain([own]).collect();
         let others = self.carriers(truth, launch::SESSION).filter(|(_, process)| {
             !asking.contains(&process.pid)
                 && !tree::is_helper(&process.name, &process.command)

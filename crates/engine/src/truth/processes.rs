@@ -58,6 +58,11 @@ impl Truth {
     }
 
     /// Every process above this one, its parent first.
+    pub(crate) fn above(&self, of: u32) -> Vec<u32> {
+        self.probe.above(of)
+    }
+
+    /// The same, and what they are, where that can be seen.
     pub(crate) fn ancestors(&self, of: u32) -> Vec<Relative> {
         self.probe.ancestors(of)
     }

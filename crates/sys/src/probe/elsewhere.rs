@@ -56,7 +56,7 @@ pub(super) const fn cgroups(_: u32) -> Option<String> {
     None
 }
 
-pub(super) const fn ancestors(_: u32) -> Vec<Relative> {
+pub(super) const fn above(_: u32) -> Vec<u32> {
     Vec::new()
 }
 

@@ -142,6 +142,9 @@ const LOOKS: u32 = 16;
 /// Whoever ends meanwhile leaves its children to another, where they were not looked for: so the family is looked at
 /// until it is the same twice.
 pub(super) fn descendants(of: u32, but: &[u32]) -> Vec<Relative> {
+    if is_childless(of, but) {
+        return Vec::new();
+    }
     let look = || walk_down(of, but).unwrap_or_else(|| walk_up(of));
     let mut known = look();
     for _ in 0..LOOKS {
@@ -169,13 +172,25 @@ pub(super) fn walk_down(of: u32, but: &[u32]) -> Option<Vec<(u32, u32)>> {
     Some(found)
 }
 
+/// It has one thread, and that nobody below it but these: nobody is there who could leave it a child unseen.
+fn is_childless(of: u32, but: &[u32]) -> bool {
+    const ONE_THREAD: u64 = 3;
+    let alone = fs::metadata(format!("/proc/{of}/task")).is_ok_and(|task| task.st_nlink() == ONE_THREAD);
+    let children = || children_of(format!("/proc/{of}/task/{of}").into());
+    alone && children().is_some_and(|children| children.iter().all(|pid| but.contains(pid)))
+}
+
 fn children(of: u32) -> Option<Vec<u32>> {
     let mut found = Vec::new();
     for thread in fs::read_dir(format!("/proc/{of}/task")).ok()?.flatten() {
-        let text = fs::read_to_string(thread.path().join("children")).ok()?;
-        found.extend(text.split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        found.extend(children_of(thread.path())?);
     }
     Some(found)
+}
+
+fn children_of(thread: PathBuf) -> Option<Vec<u32>> {
+    let text = fs::read_to_string(thread.join("children")).ok()?;
+    Some(text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect())
 }
 
 fn numbers_in(folder: &str) -> impl Iterator<Item = u32> {
@@ -282,14 +297,13 @@ pub(super) fn process(pid: u32) -> Option<Relative> {
     Some(Relative { pid, parent, name, command: command(pid) })
 }
 
-pub(super) fn ancestors(of: u32) -> Vec<Relative> {
-    let mut found: Vec<Relative> = Vec::new();
+pub(super) fn above(of: u32) -> Vec<u32> {
+    let mut found = Vec::new();
     let mut next = parent(of);
     // A process that ends meanwhile may leave its number to another one, but no chain is longer than all numbers.
-    while let Some(pid) = next.filter(|pid| *pid > 0 && !found.iter().any(|above| above.pid == *pid)) {
-        let above = process(pid).unwrap_or_else(|| relative(pid, 0));
-        next = Some(above.parent);
-        found.push(above);
+    while let Some(pid) = next.filter(|pid| *pid > 0 && !found.contains(pid)) {
+        found.push(pid);
+        next = parent(pid);
     }
     found
 }
