@@ -142,7 +142,13 @@ impl Term {
             };
             if line.left.is_some() || line.since().is_some() {
                 watch.gone.push(line);
-            } else if kept {
+                continue;
+            }
+            // What is left of it on the screen has yet to be seen.
+            let rows = grid.rows_mut();
+            let end = row + 1 + rows.range(row..region.bottom).take_while(|row| row.wrapped).count();
+            rows.range_mut(row + 1..end).for_each(|row| row.news.tell());
+            if kept {
                 watch.covered.push((above + (row - first) as u64, line));
             }
         }

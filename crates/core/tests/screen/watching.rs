@@ -161,6 +161,18 @@ fn another_size_hides_nothing_that_was_not_looked_at_and_tells_nothing_anew() {
     assert_eq!(texts(&mut screen), ["covered"], "an update that was under way is shown");
 }
 
+#[test]
+fn what_a_synchronized_update_left_of_a_line_on_the_screen_is_seen_when_it_ends() {
+    let mut screen = watched(5, 3);
+    feed(&mut screen, "\x1b[?2026hfirstotherthird\r\nend\x1b[?2026l");
+    screen.note(1);
+    assert_eq!(texts(&mut screen), ["otherthird", "end"]);
+    let mut screen = watched(5, 3);
+    feed(&mut screen, "\x1b[?1049h\x1b[?2026hfirstotherthird\r\nend\x1b[?2026l");
+    screen.note(1);
+    assert_eq!(texts(&mut screen), ["otherthird", "end"], "in a page without a history, too");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
 
