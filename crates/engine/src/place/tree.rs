@@ -130,10 +130,14 @@ pub(crate) fn signal_all(truth: &Truth, left: &[Survivor], cgroup: Option<&Cgrou
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use abide_sys::reap;
     use abide_sys::spawn::Image;
+    use std::sync::{Mutex, PoisonError};
+
+    /// Whoever counts those below us holds this, and so do other tests that start processes.
+    pub(crate) static ALONE: Mutex<()> = Mutex::new(());
 
     /// A helper whose exec takes its time: it looks for its image in many places in vain, and then ends.
     fn slow(arguments: &[&CStr]) -> Image {
@@ -147,6 +151,7 @@ mod tests {
 
     #[test]
     fn helpers_are_nobodys_survivors_from_their_first_instant_on() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         reap::become_subreaper().unwrap();
         let truth = Truth::new();
         let us = std::process::id();

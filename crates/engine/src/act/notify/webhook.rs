@@ -157,9 +157,11 @@ fn said_by(command: &mut Command, left: &impl Fn() -> io::Result<Duration>) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::PoisonError;
 
     #[test]
     fn a_host_is_found_by_its_address_and_by_its_name() {
+        let _alone = crate::place::tree::tests::ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let left = || Ok(Duration::from_secs(10));
         let found = |authority: &str| resolve(authority, &left).unwrap_or_default();
         assert_eq!(found("127.0.0.1:9"), ["127.0.0.1:9".parse().expect("an address")]);
@@ -175,6 +177,7 @@ mod tests {
 
     #[test]
     fn a_lookup_that_hangs_is_ended_and_one_that_says_no_end_of_things_is_not_heard_to_its_end() {
+        let _alone = crate::place::tree::tests::ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = std::cell::Cell::new(0);
         let soon_over = || {
             asked.set(asked.get() + 1);
