@@ -228,10 +228,10 @@ impl Probe {
         system::above(of)
     }
 
-    /// The same, and what they are, where that can be seen.
+    /// The same, and what they are, as far as that can be seen.
     #[must_use]
     pub fn ancestors(&self, of: u32) -> Vec<Relative> {
-        system::above(of).into_iter().filter_map(system::process).collect()
+        system::ancestors(of)
     }
 
     /// Every process whose arguments fit, as far as `/proc` tells. None where none can be seen from here.
@@ -339,7 +339,8 @@ mod tests {
         assert!(elsewhere::carriers("A=b").is_empty() && !elsewhere::carries(1, "A=b"));
         assert!(elsewhere::cgroups(1).is_none() && elsewhere::variable(1, "A").is_none());
         assert!(elsewhere::holders(FileId { dev: 0, ino: 1 }).is_empty());
-        assert!(elsewhere::descendants(1, &[]).is_empty() && elsewhere::above(1).is_empty());
+        assert!(elsewhere::descendants(1, &[]).is_empty());
+        assert!(elsewhere::ancestors(1).is_empty() && elsewhere::above(1).is_empty());
         let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         assert!(elsewhere::end_of(&held, 1).is_none() && elsewhere::pid_of(&held).is_none());
         assert!(elsewhere::inode(means, &held).is_none() && elsewhere::keeps_ends().is_none());

@@ -138,8 +138,7 @@ impl Speaker<'_> {
             return true;
         }
         let lives = self.truth.is_alive(program).is_alive();
-        let above = self.truth.ancestors(std::process::id());
-        lives && above.iter().any(|above| above.pid == program.pid)
+        lives && self.truth.above(std::process::id()).contains(&program.pid)
     }
 
     /// Whether an agent stands above this one that is not its wrapper.

@@ -62,7 +62,7 @@ impl Truth {
         self.probe.above(of)
     }
 
-    /// The same, and what they are, where that can be seen.
+    /// The same, and what they are, as far as that can be seen.
     pub(crate) fn ancestors(&self, of: u32) -> Vec<Relative> {
         self.probe.ancestors(of)
     }

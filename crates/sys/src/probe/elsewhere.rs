@@ -60,6 +60,10 @@ pub(super) const fn above(_: u32) -> Vec<u32> {
     Vec::new()
 }
 
+pub(super) const fn ancestors(_: u32) -> Vec<Relative> {
+    Vec::new()
+}
+
 pub(super) const fn end_of(_: &OwnedFd, _: u32) -> Option<(How, Observer)> {
     None
 }

@@ -172,10 +172,10 @@ pub(super) fn walk_down(of: u32, but: &[u32]) -> Option<Vec<(u32, u32)>> {
     Some(found)
 }
 
-/// It has one thread, and that nobody below it but these: nobody is there who could leave it a child unseen.
+/// It has one thread, and nobody below it but these: nobody is there who could leave others to it unseen.
 fn is_childless(of: u32, but: &[u32]) -> bool {
     const ONE_THREAD: u64 = 3;
-    let alone = fs::metadata(format!("/proc/{of}/task")).is_ok_and(|task| task.st_nlink() == ONE_THREAD);
+    let alone = fs::metadata(format!("/proc/{of}/task")).is_ok_and(|dir| dir.st_nlink() == ONE_THREAD);
     let children = || children_of(format!("/proc/{of}/task/{of}").into());
     alone && children().is_some_and(|children| children.iter().all(|pid| but.contains(pid)))
 }
@@ -298,12 +298,27 @@ pub(super) fn process(pid: u32) -> Option<Relative> {
 }
 
 pub(super) fn above(of: u32) -> Vec<u32> {
-    let mut found = Vec::new();
+    climb(of, |pid| (pid, parent(pid)))
+}
+
+pub(super) fn ancestors(of: u32) -> Vec<Relative> {
+    climb(of, |pid| {
+        let one = process(pid).unwrap_or_else(|| relative(pid, 0));
+        let parent = one.parent;
+        (one, Some(parent))
+    })
+}
+
+/// What is seen of each process above this one, its parent first, with the number of the next.
+fn climb<T>(of: u32, see: impl Fn(u32) -> (T, Option<u32>)) -> Vec<T> {
+    let (mut known, mut found) = (Vec::new(), Vec::new());
     let mut next = parent(of);
     // A process that ends meanwhile may leave its number to another one, but no chain is longer than all numbers.
-    while let Some(pid) = next.filter(|pid| *pid > 0 && !found.contains(pid)) {
-        found.push(pid);
-        next = parent(pid);
+    while let Some(pid) = next.filter(|pid| *pid > 0 && !known.contains(pid)) {
+        known.push(pid);
+        let (one, parent) = see(pid);
+        found.push(one);
+        next = parent;
     }
     found
 }
