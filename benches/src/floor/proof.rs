@@ -55,11 +55,11 @@ fn shared<S: AsRef<str> + Sync>(
     })
 }
 
-/// What has an end on record is over, and that is all that is asked of it.
+/// What has an end on record is over, and that is all that is asked of it: its evidence is read.
 fn end_of(dir: &OwnedFd, id: &str, bytes: &mut [u8]) -> io::Result<()> {
     let evidence = openat(dir, format!("{id}/evidence"), OFlags::CLOEXEC, Mode::empty())?;
     let read = rustix::io::read(&evidence, bytes)?;
-    if read > 0 { Ok(()) } else { Err(io::Error::other(format!("{id} has no end"))) }
+    if read > 0 { Ok(()) } else { Err(io::Error::other(format!("{id} has no evidence"))) }
 }
 
 fn of(dir: &OwnedFd, session: &str, bytes: &mut [u8]) -> io::Result<()> {

@@ -5,6 +5,7 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio as With};
 
@@ -77,8 +78,10 @@ pub fn sessions(home: &str) -> PathBuf {
     Path::new(home).join("sessions")
 }
 
-/// Claims a name, makes the directory with what must have room, and starts the guard.
+/// Starts the guard, claims a name and makes the directory with what must have room while that comes up, and has it go on.
 pub fn launch(home: &str, id: &str, helpers: &str, program: &[&str]) -> io::Result<()> {
+    let mut guard = super::command(&[&["guard", home, id, helpers], program].concat())?;
+    let mut guard = guard.stdin(With::piped()).stdout(With::piped()).spawn()?;
     let names = PrivateDir::ensure(&Path::new(home).join("names")).map_err(untrusted)?;
     let turn = names.ensure_log(".lock")?;
     lock::take_in_turn(&turn, Holder::Sealer)?;
@@ -88,15 +91,16 @@ pub fn launch(home: &str, id: &str, helpers: &str, program: &[&str]) -> io::Resu
     dir.create_slot("outcome")?;
     dir.create_log("evidence", ROOM)?;
     dir.create_fifo("alive")?;
-    let mut guard = super::command(&[&["guard", home, id, helpers], program].concat())?;
-    let mut guard = guard.stdin(With::null()).stdout(With::piped()).spawn()?;
+    drop(guard.stdin.take());
     let mut said = [0; 16];
     let length = guard.stdout.take().map_or(Ok(0), |mut from| from.read(&mut said))?;
     writeln!(io::stdout(), "{} {}", guard.id(), String::from_utf8_lossy(&said[..length]))
 }
 
-/// Owns the terminal and the files, publishes the session before its program is let go, and tells its end.
+/// Once its launcher has made the directory, owns the terminal and the files, publishes the session before its program is let
+/// go, and tells its end.
 pub fn guard(home: &str, id: &str, helpers: &str, program: &[&str]) -> io::Result<()> {
+    io::stdin().read_to_end(&mut Vec::new())?;
     let sessions = PrivateDir::open(&sessions(home)).map_err(untrusted)?;
     let dir = sessions.open_below(&draft(id)).map_err(untrusted)?;
     let mut evidence = dir.append("evidence")?;
@@ -123,8 +127,11 @@ pub fn guard(home: &str, id: &str, helpers: &str, program: &[&str]) -> io::Resul
     follow(File::from(pty.master), &pidfd, &mut recording)?;
     waitpid(i32::try_from(pid).ok().and_then(Pid::from_raw), WaitOptions::empty())?;
     evidence.write_all(&fact(EXITING))?;
+    ask_who_is_left()?;
+    hear_the_last_word(&dir, &evidence)?;
     dir.open_slot("outcome")?.fill(&fact(OUTCOME))?;
     evidence.write_all(&fact(ENDED))?;
+    lock::give_back(&evidence, Holder::Declarer);
     alive.write_all(b"!")?;
     // It ends when its input does.
     host.map_or(Ok(()), |host| host.wait_with_output().map(drop))
@@ -146,6 +153,21 @@ fn follow(mut master: File, program: &impl AsFd, recording: &mut File) -> io::Re
     }
 }
 
+/// Lists its children, of whom none but the host is left.
+fn ask_who_is_left() -> io::Result<()> {
+    let own = std::process::id();
+    File::open(format!("/proc/{own}/task/{own}/children"))?.read(&mut [0; 256]).map(drop)
+}
+
+/// Lets nobody declare a result any more, and looks for one where it may have been: in the log, beside it, and in a file.
+fn hear_the_last_word(dir: &PrivateDir, evidence: &File) -> io::Result<()> {
+    lock::take_in_turn(evidence, Holder::Declarer)?;
+    evidence.read_at(&mut [0; 16384], 0)?;
+    // There is none.
+    let _ = (dir.read("result.toml"), dir.read("declared"));
+    Ok(())
+}
+
 /// Stands by until its guard lets it go.
 pub fn host() -> io::Result<()> {
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
@@ -154,9 +176,9 @@ pub fn host() -> io::Result<()> {
 /// Is woken by the bell, and reads the proof.
 pub fn wait(dir: &Path) -> io::Result<()> {
     let dir = PrivateDir::open(dir).map_err(untrusted)?;
-    let alive = dir.wait_on_fifo("alive")?;
+    let (mut evidence, alive) = (dir.read("evidence")?, dir.wait_on_fifo("alive")?);
     let _ = poll::readable(&[alive.as_fd()], None);
-    let length = dir.read("evidence")?.read(&mut [0; 16384])?;
+    let length = evidence.read(&mut [0; 16384])?;
     let whole = GUARDED + LAUNCHED + STARTED + EXITING + ENDED;
     if length == whole { Ok(()) } else { Err(io::Error::other("it was woken before the end was told")) }
 }

@@ -19,8 +19,8 @@ pub const ROW: Row = Row {
     method: "a command that makes a session in which `cat FIFO` runs, then the peer's list, again and again until it shows \
              it: `abide run -d`, `ls`; `tmux new-session -d`, `list-sessions` on a warm server; `dtach -n`, `ls` of its \
              sockets; `abduco -n`; `screen -d -m`, `-ls`; `shpool attach --background`, `list`; `pueue add`, `status`. Floor: \
-             a launcher that makes the name, the directory and its files as `run -d` does, and ends when its guard has opened a \
-             terminal, written what ours writes, published the directory and exec'd `cat`, while a bare host comes up (all of \
+             a launcher that starts its guard, makes the name, the directory and its files as `run -d` does while that comes up, and \
+             ends when the guard has opened a terminal, written what ours writes, published the directory and exec'd `cat`, while a bare host comes up (all of \
              them this executable, no cgroup); then the floor of `list`, of that session",
     take,
 };

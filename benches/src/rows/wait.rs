@@ -21,8 +21,8 @@ pub const ROW: Row = Row {
     work: "end of the program until `wait` returns",
     method: "`cat FIFO` ends when the FIFO is closed; the clock runs until the waiting process is reaped: `abide wait`, and a \
              bare owner of a terminal, a program that opens one, starts `cat` in it, reads, and ends when `cat` has ended. \
-             Floor: a \
-             bare guard and one who waits: the owner of the terminal reaps `cat`, writes as much evidence and outcome as ours and \
+             Floor: a bare guard and one who waits: the owner of the terminal reaps `cat`, lists its children for survivors, looks for a \
+             declared result under the lock that keeps others from declaring one, writes as much evidence and outcome as ours and \
              rings the FIFO `alive`; the other is woken, reads the evidence and ends. Beside: `cat` itself, reaped by its parent. Then 1,000 `abide wait` at once, until the last is reaped",
     take,
 };
