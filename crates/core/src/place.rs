@@ -127,10 +127,10 @@ impl Logout {
 /// The cause of an end, as far as the cgroup knows it: the program was killed, and the kernel killed for want of
 /// memory in this cgroup, which was made for it.
 #[must_use]
-pub const fn cause_of(how: How, oom_kills: Option<u64>) -> Option<Cause> {
-    match (how, oom_kills) {
-        (How::Signaled { signal: 9, .. }, Some(1..)) => Some(Cause::Oom),
-        (How::Signaled { .. } | How::Exited { .. } | How::ExecFailed { .. } | How::Lost, _) => None,
+pub fn cause_of(how: How, oom_kills: impl FnOnce() -> Option<u64>) -> Option<Cause> {
+    match how {
+        How::Signaled { signal: 9, .. } => oom_kills().filter(|kills| *kills > 0).map(|_| Cause::Oom),
+        How::Signaled { .. } | How::Exited { .. } | How::ExecFailed { .. } | How::Lost => None,
     }
 }
 
@@ -196,11 +196,11 @@ mod tests {
     #[test]
     fn want_of_memory_is_the_cause_only_of_a_kill_in_a_cgroup_that_counted_one() {
         let killed = How::Signaled { signal: 9, core: false };
-        assert_eq!(cause_of(killed, Some(1)), Some(Cause::Oom));
-        assert_eq!(cause_of(killed, Some(0)), None);
-        assert_eq!(cause_of(killed, None), None);
-        assert_eq!(cause_of(How::Signaled { signal: 15, core: false }, Some(1)), None);
-        assert_eq!(cause_of(How::Exited { code: 137 }, Some(1)), None);
-        assert_eq!(cause_of(How::Lost, Some(1)), None);
+        assert_eq!(cause_of(killed, || Some(1)), Some(Cause::Oom));
+        assert_eq!(cause_of(killed, || Some(0)), None);
+        assert_eq!(cause_of(killed, || None), None);
+        assert_eq!(cause_of(How::Signaled { signal: 15, core: false }, || Some(1)), None);
+        assert_eq!(cause_of(How::Exited { code: 137 }, || Some(1)), None);
+        assert_eq!(cause_of(How::Lost, || Some(1)), None);
     }
 }

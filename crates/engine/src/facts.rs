@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use abide_core::evidence::frame::{Damage, Flaw, Found, Scanner};
@@ -222,7 +221,7 @@ impl Reader {
                 Some(file) => file.try_clone().ok(),
                 None => dir.as_ref().and_then(|dir| dir.evidence().ok()),
             };
-            found.extend(file.map(|file| self.advance(file)).unwrap_or_default());
+            found.extend(file.map(|file| self.advance(&file)).unwrap_or_default());
             if !self.scanner.is_mid_line() {
                 break;
             }
@@ -234,7 +233,7 @@ impl Reader {
         found.into_iter().map(|found| self.witnessed(found)).collect()
     }
 
-    fn advance(&mut self, mut file: File) -> Vec<Found> {
+    fn advance(&mut self, file: &File) -> Vec<Found> {
         let mut found = Vec::new();
         let (scanner, told) = (&mut self.scanner, &mut self.told);
         let mut take = |_, one: Found| {
@@ -251,9 +250,7 @@ impl Reader {
         if left == 0 {
             return found;
         }
-        let read = file
-            .seek(SeekFrom::Start(self.offset))
-            .and_then(|_| disk::read_pieces(&mut file, left, |piece| scanner.feed(piece, &mut take)));
+        let read = disk::read_pieces(file, self.offset, left, |piece| scanner.feed(piece, &mut take));
         self.offset += read.unwrap_or(0);
         if self.offset >= LONGEST {
             found.push(Found::Damage(Damage { offset: self.offset, length: 0, flaw: Flaw::Endless }));

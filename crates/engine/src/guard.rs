@@ -34,7 +34,7 @@ use abide_sys::{clock, pty, reap, tty};
 use crate::act::collect;
 use crate::notify;
 use crate::place::{self, tree};
-use crate::store::{SessionDir, Writer};
+use crate::store::{Progress, SessionDir, Writer};
 use crate::truth::Truth;
 use handover::held;
 use link::{Ask, Link};
@@ -90,6 +90,8 @@ struct Keeper {
     waiters: Option<File>,
     /// That we took over, as long as there was no room to say so.
     unsaid: Option<Body>,
+    /// How far the evidence was read, by which others tell us of agents and results.
+    told: Progress,
     /// It was told to become another version, and has yet to.
     ordered: bool,
 }
@@ -309,12 +311,14 @@ impl Keeper {
             }
             Effect::RecordEnd { how, resources, cause } => {
                 let lost = (how == How::Lost).then_some(Cause::HelpersDied);
-                let oom = || cause_of(how, self.program.cgroup.as_ref().and_then(Cgroup::oom_kills));
+                let oom = || cause_of(how, || self.program.cgroup.as_ref().and_then(Cgroup::oom_kills));
                 let outcome = Outcome { how, observed_by: self.observer, cause: cause.or(lost).or_else(oom) };
                 let done = self.record_end(outcome, resources);
                 if let (true, Some(waiters)) = (done, &mut self.waiters) {
                     // A byte that nobody takes away wakes every waiter, those that come late included.
                     let _ = waiters.write(b"!");
+                    // Nobody waits for what is left to do here, and one of them may wait for our processor.
+                    std::thread::yield_now();
                 }
                 Some(Input::EndRecorded { done })
             }

@@ -12,7 +12,7 @@ use abide_core::failure::{Code, Failure};
 use abide_core::id::SessionId;
 use abide_sys::disk::{self, PrivateDir, Untrusted};
 
-pub(crate) use log::{LONGEST, read_evidence, unopened};
+pub(crate) use log::{LONGEST, Progress, read_evidence, unopened};
 pub use log::{Reading, Writer};
 pub use session::SessionDir;
 

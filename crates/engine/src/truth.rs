@@ -17,7 +17,7 @@ use abide_core::verdict::{
     Now, Seen, Verdict, deny, derive, hindsight, owner_of_open_turn, program_of, witnessed, wrapper_of,
 };
 use abide_sys::clock;
-use abide_sys::disk::Untrusted;
+use abide_sys::disk::{self, Untrusted};
 use abide_sys::lock::Holder;
 use abide_sys::probe::{About, InFront, Probe};
 pub(crate) use abide_sys::probe::{Relative, Spent};
@@ -157,19 +157,26 @@ impl Truth {
 
     /// What evidence that is held says of a session that may not be found any more.
     pub(crate) fn of_held(&self, id: &SessionId, mut evidence: Evidence, file: Option<&File>) -> Session {
-        let (seen, asked) = (self.look(&mut evidence, file.and_then(Record::of)), self.now());
+        let seen = self.look(&mut evidence, file.and_then(Record::of));
         deny(&mut evidence, seen.program);
-        let verdict = derive(&evidence, &seen, asked);
-        Session {
-            id: id.clone(),
-            verdict,
-            evidence,
-            seen,
-            asked,
-            whence: self.here().pid_ns,
-            half_removed: false,
-            untrusted: None,
-        }
+        self.as_seen(id, evidence, seen)
+    }
+
+    /// How a session ended, where evidence that is held tells all of it; else more must be asked. What was read of it was sound,
+    /// whatever became of it in the file since.
+    pub(crate) fn end_of_held(&self, id: &SessionId, evidence: Evidence, file: &File) -> Option<Session> {
+        let closing = &evidence.closing;
+        let stays = closing.removing.is_none() && closing.removed.is_none() && disk::has_name(file);
+        let whole = !evidence.is_damaged() && evidence.id() == Some(id.as_str());
+        let closed = evidence.is_closed() && !evidence.wants_slot();
+        let told = (stays && whole && closed).then(|| self.ended(evidence, Some(file), true));
+        told.map(|(evidence, seen)| self.as_seen(id, evidence, seen)).filter(Session::has_ended)
+    }
+
+    fn as_seen(&self, id: &SessionId, evidence: Evidence, seen: Seen) -> Session {
+        let asked = self.now();
+        let (id, verdict, whence) = (id.clone(), derive(&evidence, &seen, asked), self.here().pid_ns);
+        Session { id, evidence, seen, verdict, asked, whence, half_removed: false, untrusted: None }
     }
 
     fn told(
@@ -196,10 +203,7 @@ impl Truth {
                 (evidence, seen, false)
             }
         };
-        let asked = self.now();
-        let verdict = derive(&evidence, &seen, asked);
-        let whence = self.here().pid_ns;
-        Session { id: id.clone(), verdict, evidence, seen, asked, whence, half_removed, untrusted }
+        Session { half_removed, untrusted, ..self.as_seen(id, evidence, seen) }
     }
 
     /// Whoever seals a session takes the word that its program left. Until then that word counts all the same, or
@@ -258,17 +262,8 @@ impl Truth {
 
     /// Reads and looks until what was read is at least as new as any death that was seen.
     fn settle(&self, reading: &mut Reading<'_>) -> (Evidence, Seen) {
-        if let Some(mut evidence) = reading.closed() {
-            // What an open turn came to is told by who is left of it.
-            let matters = !self.brief || (evidence.work.turn.is_some() && !evidence.work.turn_closed);
-            let mut seen = match matters {
-                true => self.look(&mut evidence, None),
-                false => Seen { program: self.program(&evidence), ..Seen::NOBODY },
-            };
-            if deny(&mut evidence, seen.program) {
-                seen = self.look(&mut evidence, reading.file().and_then(Record::of));
-            }
-            return (evidence, seen);
+        if let Some(evidence) = reading.closed() {
+            return self.ended(evidence, reading.file(), self.brief);
         }
         let mut round = 0;
         loop {
@@ -315,6 +310,22 @@ impl Truth {
             }
             std::thread::yield_now();
         }
+    }
+
+    /// Where the end is on record. In brief, nobody is looked at whose life changes nothing about it.
+    fn ended(&self, mut evidence: Evidence, file: Option<&File>, brief: bool) -> (Evidence, Seen) {
+        // What an open turn came to is told by who is left of it.
+        let matters = !brief || (evidence.work.turn.is_some() && !evidence.work.turn_closed);
+        let mut seen = match matters {
+            true => self.look(&mut evidence, None),
+            false => Seen { program: self.program(&evidence), ..Seen::NOBODY },
+        };
+        let program = seen.program;
+        if deny(&mut evidence, program) {
+            // It may end while the others are looked at; and then it has not denied its end.
+            seen = Seen { program, ..self.look(&mut evidence, file.and_then(Record::of)) };
+        }
+        (evidence, seen)
     }
 
     /// An agent that its wrapper outlives was not the program after all: the wrapper is, and may start another.

@@ -3,16 +3,19 @@
 
 pub(crate) mod conditions;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::fold::Evidence;
 use abide_core::id::SessionId;
+use abide_core::identity::Lock;
 use abide_core::verdict::actor_of;
+use abide_sys::lock::{self, Holder};
 use abide_sys::{clock, poll};
 
 use crate::Sessions;
-use crate::store::{self, Home};
+use crate::store::{self, Home, Progress, SessionDir};
 use crate::truth::{Session, Truth};
 
 /// How many of several sessions must have ended.
@@ -41,38 +44,39 @@ pub struct Waiting<'a> {
 }
 
 impl Sessions {
-    /// Waits for the end of sessions, for so many ms at most, and says how each stands then.
+    /// Waits for the end of sessions that were found, for so many ms at most, and says how each stands then.
     #[must_use]
-    pub fn wait(&self, ids: &[SessionId], until: Until, cap_ms: Option<u64>) -> Vec<Session> {
-        self.watch(ids).wait(until, cap_ms)
+    pub fn wait(&self, found: &[Session], until: Until, cap_ms: Option<u64>) -> Vec<Session> {
+        self.watch(found).wait(until, cap_ms)
     }
 
-    /// Begins to wait for sessions: from now on the end of none of them is missed, and of one that was launched here none
-    /// was before.
+    /// Begins to wait for sessions that were found: from now on the end of none of them is missed, and of one that was
+    /// launched here none was before.
     #[must_use]
-    pub fn watch(&self, ids: &[SessionId]) -> Waiting<'_> {
-        let mut waiting = Waiting::new(&self.truth, self.home.as_ref(), ids);
+    pub fn watch(&self, found: &[Session]) -> Waiting<'_> {
+        let mut waiting = Waiting::new(&self.truth, self.home.as_ref(), found);
         if let (Some((id, evidence)), Some(home)) = (&self.launched, &self.home)
             && let Some(ours) = waiting.watches.iter_mut().find(|watch| watch.session.id == *id)
         {
-            *ours = Ending::look(&self.truth, home, id, Hold::Evidence(evidence.try_clone().ok()));
+            let held = evidence.try_clone().ok().map(Held::new);
+            *ours = Ending::look(&self.truth, home, id, Hold::Evidence(held));
         }
         waiting
     }
 }
 
 impl<'a> Waiting<'a> {
-    pub(crate) fn new(truth: &'a Truth, home: Option<&'a Home>, ids: &[SessionId]) -> Self {
+    pub(crate) fn new(truth: &'a Truth, home: Option<&'a Home>, found: &[Session]) -> Self {
         poll::make_room_for_descriptors();
         let left = poll::descriptors_left().unwrap_or(0).saturating_sub(TO_LOOK);
         // One alone takes room from nobody.
-        let room = usize::try_from(left / HELD).unwrap_or(usize::MAX).max(usize::from(ids.len() == 1));
-        let watch = |home, (number, id)| match number < room {
-            true => Ending::new(truth, home, id),
-            false => Ending::look(truth, home, id, Hold::Nothing),
+        let room = usize::try_from(left / HELD).unwrap_or(usize::MAX).max(usize::from(found.len() == 1));
+        let watch = |home, (number, session): (usize, &Session)| match number < room {
+            true => Ending::of_found(truth, home, session),
+            false => Ending::look(truth, home, &session.id, Hold::Nothing),
         };
         let watches = home.map_or_else(Vec::new, |home| {
-            ids.iter().enumerate().map(|numbered| watch(home, numbered)).collect()
+            found.iter().enumerate().map(|numbered| watch(home, numbered)).collect()
         });
         Self { truth, home, watches }
     }
@@ -126,7 +130,9 @@ impl<'a> Waiting<'a> {
         let rescan = !ready.contains(&true);
         let mut at = 0;
         for (watch, count) in waiting.into_iter().zip(counts) {
-            if rescan || watch.is_unheard() || ready[at..at + count].contains(&true) {
+            if ready[at..at + count].contains(&true) {
+                watch.hear(self.truth, home);
+            } else if rescan || watch.is_unheard() {
                 watch.look_again(self.truth, home);
             }
             at += count;
@@ -149,44 +155,106 @@ pub(crate) struct Ending {
 #[derive(Debug)]
 enum Hold {
     /// Its evidence, if it could be opened: it can be read to its end even when it has been removed.
-    Evidence(Option<File>),
+    Evidence(Option<Box<Held>>),
     /// There are not enough descriptors for it: it is looked at again and again.
     Nothing,
 }
 
+/// Evidence that stays open, and how far it was read.
+#[derive(Debug)]
+struct Held {
+    file: File,
+    progress: Progress,
+}
+
+impl Held {
+    fn new(file: File) -> Box<Self> {
+        Box::new(Self { file, progress: Progress::default() })
+    }
+
+    /// What it says now.
+    fn evidence(&mut self) -> Cow<'_, Evidence> {
+        self.progress.up_to_now(&self.file)
+    }
+
+    /// It tells no end, and somebody who rings when it does is there afterwards.
+    fn goes_on(&mut self) -> bool {
+        let tells_none = !self.evidence().is_closed();
+        let is_held = |holder| lock::ask(&self.file, holder) == Lock::Held;
+        tells_none && [Holder::Guard, Holder::Host].into_iter().any(is_held)
+    }
+}
+
 impl Ending {
     /// The evidence, if it is held.
-    const fn evidence(&self) -> Option<&File> {
+    fn evidence(&self) -> Option<&File> {
         match &self.held {
-            Hold::Evidence(file) => file.as_ref(),
+            Hold::Evidence(held) => held.as_ref().map(|held| &held.file),
             Hold::Nothing => None,
         }
     }
 
     pub(crate) fn new(truth: &Truth, home: &Home, id: &SessionId) -> Self {
         // Opened before the question: what happens after the answer is not missed.
-        let evidence = home.session(id).ok().and_then(|dir| dir.evidence().ok());
-        // Nobody waits for the end of what was removed before.
-        let removed = |file: &File| store::read_evidence(file).closing.removing.is_some();
-        Self::look(truth, home, id, Hold::Evidence(evidence.filter(|file| !removed(file))))
+        let held = home.session(id).ok().and_then(|dir| held(&dir));
+        Self::look(truth, home, id, Hold::Evidence(held))
+    }
+
+    /// Of one that was found: where it goes on and is served now that we hold what wakes us, its end will.
+    fn of_found(truth: &Truth, home: &Home, found: &Session) -> Self {
+        if found.has_ended() {
+            return Self { session: found.clone(), held: Hold::Nothing, bell: None, program: None };
+        }
+        let dir = home.session(&found.id).ok().filter(|_| found.is_readable());
+        let opened = dir.and_then(|dir| Some((dir.waiting().ok()?, held(&dir)?)));
+        match opened.and_then(|(bell, mut held)| held.goes_on().then_some((bell, held))) {
+            Some((bell, held)) => Self {
+                session: found.clone(),
+                held: Hold::Evidence(Some(held)),
+                bell: Some(bell),
+                program: None,
+            },
+            None => Self::new(truth, home, &found.id),
+        }
     }
 
     /// Looks at the session, of which this evidence was opened when nobody had begun to remove it.
     fn look(truth: &Truth, home: &Home, id: &SessionId, held: Hold) -> Self {
         let (bell, evidence) = match &held {
-            Hold::Evidence(file) => (home.session(id).ok().and_then(|dir| dir.waiting().ok()), file.as_ref()),
+            Hold::Evidence(held) => {
+                let bell = home.session(id).ok().and_then(|dir| dir.waiting().ok());
+                (bell, held.as_ref().map(|held| &held.file))
+            }
             Hold::Nothing => (None, None),
         };
+        let has_rung = bell.as_ref().is_some_and(|bell| poll::readable(&[bell.as_fd()], Some(0))[0]);
         let session = of_watched(truth, home, id, evidence);
         match held {
             Hold::Evidence(_) if session.is_readable() => {
-                let program = program_to_watch(truth, &session);
+                // An end that is on record and not believed would be heard without end.
+                let bell = bell.filter(|_| !has_rung || session.has_ended());
+                let program = program_to_watch(truth, &session, bell.is_some());
                 Self { session, held, bell, program }
             }
             // What cannot be read just now would be heard without end, and what is held of it may be what is lacking.
             Hold::Evidence(_) | Hold::Nothing => {
                 Self { session, held: Hold::Nothing, bell: None, program: None }
             }
+        }
+    }
+
+    /// Looks at it because it was heard. Where what is held tells its end, nobody needs to be asked, nor found by a name.
+    fn hear(&mut self, truth: &Truth, home: &Home) {
+        let ended = match &mut self.held {
+            Hold::Evidence(Some(held)) => {
+                let evidence = held.evidence().into_owned();
+                truth.end_of_held(&self.session.id, evidence, &held.file)
+            }
+            Hold::Evidence(None) | Hold::Nothing => None,
+        };
+        match ended {
+            Some(session) => self.session = session,
+            None => self.look_again(truth, home),
         }
     }
 
@@ -220,10 +288,17 @@ impl Ending {
     }
 }
 
+/// The evidence of a session, to be held; none of one whose removal has begun, for whose end nobody waits.
+fn held(dir: &SessionDir) -> Option<Box<Held>> {
+    let mut held = Held::new(dir.evidence().ok()?);
+    let removed = held.evidence().closing.removing.is_some();
+    (!removed).then_some(held)
+}
+
 /// The program, where nobody else would tell of its end.
-fn program_to_watch(truth: &Truth, session: &Session) -> Option<OwnedFd> {
+fn program_to_watch(truth: &Truth, session: &Session, rings: bool) -> Option<OwnedFd> {
     let served = session.seen.guard.is_alive() || session.seen.host.is_alive();
-    let program = actor_of(session.verdict.rule, &session.evidence).filter(|_| !served);
+    let program = actor_of(session.verdict.rule, &session.evidence).filter(|_| !(served && rings));
     program.and_then(|identity| truth.hold(identity).ok())
 }
 

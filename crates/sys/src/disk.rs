@@ -28,7 +28,7 @@ use crate::clock;
 
 pub use foreign::{Foreign, open_foreign, read_foreign};
 pub use hold::reopen;
-pub use log::{append, append_some, make_room, read_pieces};
+pub use log::{Room, append, append_some, length, make_room, read_pieces};
 pub use room::{next_data, punch, room, room_for_files};
 
 /// A directory that is ours and that nobody else may write to. We make them closed to everyone else.
@@ -220,8 +220,10 @@ impl PrivateDir {
         // What one that was killed left, or somebody planted: a link, another name of some file, a FIFO.
         let _ = self.remove_tree(&draft);
         let mut file = self.file(&draft, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
-        io::copy(from, &mut file)?;
-        Ok(rustix::fs::renameat(&self.0, draft.as_str(), &self.0, name)?)
+        let replaced = io::copy(from, &mut file)
+            .and_then(|_| Ok(rustix::fs::renameat(&self.0, draft.as_str(), &self.0, name)?));
+        // Nothing is left of what came to nothing.
+        replaced.inspect_err(|_| drop(self.remove(&draft)))
     }
 
     /// Makes a slot: a file whose blocks are written now, so that writing into it later needs no room.
@@ -299,7 +301,7 @@ impl PrivateDir {
     /// Whether the directory has not been removed.
     #[must_use]
     pub fn has_name(&self) -> bool {
-        fstat(&self.0).is_ok_and(|stat| stat.st_nlink > 0)
+        has_name(&self.0)
     }
 
     /// A directory that was opened and trusted by whoever started us.
@@ -374,6 +376,12 @@ impl Slot {
 pub fn may_add_to(dir: &Path) -> io::Result<()> {
     let wanted = Access::WRITE_OK | Access::EXEC_OK;
     Ok(rustix::fs::accessat(CWD, dir, wanted, AtFlags::EACCESS)?)
+}
+
+/// Whether some name leads to the file: it has not been removed.
+#[must_use]
+pub fn has_name(file: impl AsFd) -> bool {
+    fstat(file).is_ok_and(|stat| stat.st_nlink > 0)
 }
 
 /// The file as the kernel knows it.

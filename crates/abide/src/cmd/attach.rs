@@ -104,7 +104,7 @@ pub(crate) fn attach(
     how: Attaching,
 ) -> Result<u8, Failure> {
     let id = session.id.as_str();
-    let mut waiting = sessions.watch(std::slice::from_ref(&session.id));
+    let mut waiting = sessions.watch(std::slice::from_ref(session));
     let left = sessions.attach(session, how).map_err(|failure| way_out(session, failure))?;
     let (left, code, wait_code) = match left {
         Left::Detached { untaken } => {

@@ -118,7 +118,7 @@ impl Verb for Args {
         let mut sessions = front.sessions()?;
         let session = sessions.run(request)?;
         // Its evidence has been held since the launch: its end is not missed, however soon it comes and whoever removes it.
-        let watch = || sessions.watch(std::slice::from_ref(&session.id));
+        let watch = || sessions.watch(std::slice::from_ref(&session));
         if let Some(warning) = place::warning() {
             front.output.warn(&warning, None);
         }

@@ -67,16 +67,17 @@ impl Verb for Args {
 
     fn run(self, front: &mut Front) -> Result<u8, Failure> {
         let sessions = front.sessions()?;
-        let mut ids = Vec::new();
+        let mut found = Vec::new();
         for wanted in &self.sessions {
-            ids.push(sessions.find(wanted)?.id);
+            found.push(sessions.find(wanted)?);
         }
+        let ids: Vec<SessionId> = found.iter().map(|session| session.id.clone()).collect();
         let until = if self.any { Until::Any } else { Until::All };
         let (conditions, cap_ms) = self.asked()?;
         if let Some(conditions) = conditions {
             return self.conditions.wait(front, &sessions, &ids, (&conditions, until));
         }
-        let waited = sessions.wait(&ids, until, cap_ms);
+        let waited = sessions.wait(&found, until, cap_ms);
         let waited = match until {
             Until::All => waited,
             Until::Any => first_ended(waited),

@@ -70,7 +70,7 @@ impl Sessions {
 /// it is followed by the next one, and where none comes it is done here.
 pub(crate) fn stop(truth: &Truth, home: &Home, session: &Session, grace_ms: u64) -> Result<Session, Failure> {
     session.admits_stop()?;
-    let mut waiting = Waiting::new(truth, Some(home), std::slice::from_ref(&session.id));
+    let mut waiting = Waiting::new(truth, Some(home), std::slice::from_ref(session));
     let patience = grace_ms.saturating_mul(2).saturating_add(SLACK_MS);
     let mut stop = Stop {
         truth,

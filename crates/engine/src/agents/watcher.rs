@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::{is_kin, scribe};
 use crate::guard::end;
 use crate::notify;
-use crate::store::{Home, SessionDir, Writer};
+use crate::store::{Home, Progress, SessionDir, Writer};
 use crate::truth::Truth;
 
 /// How a process learns that it is to be a watcher.
@@ -202,7 +202,8 @@ impl Watcher {
         let cause = (not_ours && closing.beginning.adopted.is_some()).then_some(Cause::NotOurs);
         let outcome = Outcome { how, observed_by: seen.map(|(_, observer)| observer), cause };
         let ended = Ended::of(outcome);
-        while !end::record(&self.dir, &mut self.pen, ended.clone()) {
+        let mut told = Progress::default();
+        while !end::record(&self.dir, &mut self.pen, &mut told, ended.clone()) {
             let _ = poll::readable(&[self.signals.as_fd()], Some(AGAIN_MS));
             if self.is_told_to_go() {
                 return;

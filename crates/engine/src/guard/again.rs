@@ -24,7 +24,7 @@ use super::link::Link;
 use super::recorder::Recorder;
 use super::{Keeper, Program, SIGNALS};
 use crate::spill::Spill;
-use crate::store::{SessionDir, Writer};
+use crate::store::{Progress, SessionDir, Writer};
 use crate::truth::Truth;
 use crate::{agents, place};
 
@@ -64,6 +64,7 @@ pub(super) fn bring_up() -> io::Result<Keeper> {
     let recorder = Recorder::resume(recording, spill, &known, &handover);
     let mut keeper = Keeper {
         unsaid: guarded(&truth, evidence.file()).ok(),
+        told: Progress::default(),
         ordered: false,
         truth,
         mind: Guard::new(orders(&known, started_boot)),

@@ -25,7 +25,7 @@ use super::recorder::Recorder;
 use super::{Keeper, PUBLISHED, Program};
 use crate::notify;
 use crate::spill::Spill;
-use crate::store::{Home, SessionDir, Writer, read_evidence};
+use crate::store::{Home, Progress, SessionDir, Writer, read_evidence};
 use crate::truth::Truth;
 use crate::{agents, place};
 
@@ -83,18 +83,12 @@ pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
         }
         Err(error) => {
             let told = report.write_all(error.to_string().as_bytes());
-            if told.is_err() {
-                abandon();
-            }
+            // So does a launcher that lives; it may be dead, or die over it.
+            let id = std::env::args().nth(2).as_deref().and_then(SessionId::parse);
+            id.iter().for_each(place::discard);
             told.map(|()| None)
         }
     }
-}
-
-/// Removes the cgroup that a launcher made and did not live to remove.
-fn abandon() {
-    let id = std::env::args().nth(2).as_deref().and_then(SessionId::parse);
-    id.iter().for_each(place::discard);
 }
 
 /// Everything up to the published record; the program waits at the gate.
@@ -156,6 +150,7 @@ fn launch(
         observer: Some(Observer::Guard),
         waiters: Some(waiters),
         unsaid: None,
+        told: Progress::default(),
         ordered: false,
     };
     Ok((keeper, (gated, command)))

@@ -10,7 +10,7 @@ use abide_sys::lock::{self, Holder};
 use super::Keeper;
 use crate::declared;
 use crate::place::tree;
-use crate::store::{SessionDir, Writer, read_evidence};
+use crate::store::{Progress, SessionDir, Writer};
 
 impl Keeper {
     /// True once the outcome is on record somewhere.
@@ -22,15 +22,16 @@ impl Keeper {
         if let Some(started) = self.outlived() {
             self.note(Body::Started(started));
         }
-        record(&self.dir, &mut self.evidence, ended)
+        record(&self.dir, &mut self.evidence, &mut self.told, ended)
     }
 
     /// What was told of our program when it started, where the agent on record that it wrapped is gone before it: whose end
     /// this is stands with it.
-    fn outlived(&self) -> Option<Started> {
+    fn outlived(&mut self) -> Option<Started> {
         let mut told = None;
         let program = &self.program.identity;
-        program_of(&self.dir.read().evidence()).filter(|known| known.pid != program.pid)?;
+        let evidence = self.told.up_to_now(self.evidence.file());
+        program_of(&evidence).filter(|known| known.pid != program.pid)?;
         // Where that cannot be read, the end alone is told.
         let _ = self.dir.each_fact(&mut |found| {
             if let Found::Fact(fact) = found
@@ -45,10 +46,10 @@ impl Keeper {
 }
 
 /// Records an end that was observed, with the word that the program left or had declared. The slot first: it has room when
-/// nothing else has. True once it is on record somewhere.
-pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, ended: Ended) -> bool {
+/// nothing else has. `told` is how far the log was read. True once it is on record somewhere.
+pub(crate) fn record(dir: &SessionDir, pen: &mut Writer, told: &mut Progress, ended: Ended) -> bool {
     declared::take_turn(pen.file());
-    let so_far = read_evidence(pen.file());
+    let so_far = told.up_to_now(pen.file());
     let last = declared::last(&so_far, dir);
     let ended = Ended { word: Some(last.told(&so_far)), ..ended };
     let brief = last.unlogged.as_ref().map(declared::brief);

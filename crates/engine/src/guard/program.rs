@@ -12,7 +12,6 @@ use abide_sys::{clock, poll, signal};
 use super::Keeper;
 use crate::place::stray::Strays;
 use crate::place::tree::{self, Marks};
-use crate::store::read_evidence;
 
 pub(super) struct Program {
     pub(super) identity: Identity,
@@ -84,8 +83,8 @@ impl Keeper {
     }
 
     /// The agent on record that our program only wraps, held, if it lives.
-    fn wrapped(&self) -> Option<(Identity, OwnedFd)> {
-        let evidence = read_evidence(self.evidence.file());
+    fn wrapped(&mut self) -> Option<(Identity, OwnedFd)> {
+        let evidence = self.told.up_to_now(self.evidence.file());
         let agent = *program_of(&evidence).filter(|agent| agent.pid != self.program.identity.pid)?;
         Some((agent, self.truth.hold(&agent).ok()?))
     }

@@ -1,7 +1,7 @@
 //! A session's evidence on file: being read as it grows, and written fact by fact.
 
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::Seek;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abide_core::evidence::fold::Evidence;
@@ -64,51 +64,81 @@ impl SessionDir {
     }
 }
 
-/// Evidence being read: the file stays open, so that what is added later is read from there on.
-#[derive(Debug)]
-pub struct Reading<'a> {
-    dir: &'a SessionDir,
-    file: Option<File>,
+/// How far a log was read, and what it said up to there.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
     read: u64,
     scanner: Scanner,
     log: Evidence,
 }
 
+impl Progress {
+    /// Reads what was added to the file since. True if there was anything.
+    ///
+    /// # Errors
+    /// If it cannot be read; that is damage in what it said, too.
+    fn read_on(&mut self, file: &File) -> std::io::Result<bool> {
+        if self.read >= LONGEST {
+            return Ok(false);
+        }
+        let (scanner, log) = (&mut self.scanner, &mut self.log);
+        let before = self.read;
+        let done = disk::read_pieces(file, before, LONGEST - before, |piece| {
+            scanner.feed(piece, &mut |offset, found| log.add(offset, found));
+            self.read += piece.len() as u64;
+        });
+        done.inspect_err(|error| self.log.damaged(unreadable(error)))?;
+        if self.read >= LONGEST {
+            self.log.damaged(endless(self.read));
+        }
+        Ok(self.read > before)
+    }
+
+    /// What it says now.
+    pub(crate) fn up_to_now(&mut self, file: &File) -> Cow<'_, Evidence> {
+        // What cannot be read is damage in it.
+        let _ = self.read_on(file);
+        self.evidence()
+    }
+
+    /// What it said, if the file ends here.
+    fn evidence(&self) -> Cow<'_, Evidence> {
+        let mut evidence = Cow::Borrowed(&self.log);
+        self.scanner.clone().finish(&mut |offset, found| evidence.to_mut().add(offset, found));
+        evidence
+    }
+}
+
+/// Evidence being read: the file stays open, so that what is added later is read from there on.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    dir: &'a SessionDir,
+    file: Option<File>,
+    progress: Progress,
+}
+
 impl<'a> Reading<'a> {
     pub(super) fn new(dir: &'a SessionDir, file: std::io::Result<File>) -> Self {
-        let (scanner, log) = (Scanner::default(), Evidence::default());
-        let mut reading = Self { dir, file: None, read: 0, scanner, log };
+        let mut reading = Self { dir, file: None, progress: Progress::default() };
         match file {
             Ok(file) => {
                 reading.file = Some(file);
                 reading.more();
             }
-            Err(error) => reading.log.damaged(unreadable(&error)),
+            Err(error) => reading.progress.log.damaged(unreadable(&error)),
         }
         reading
     }
 
     /// Reads what was added since. True if there was anything.
     pub fn more(&mut self) -> bool {
-        let (Some(file), true) = (&mut self.file, self.read < LONGEST) else {
-            return false;
-        };
-        let (scanner, log) = (&mut self.scanner, &mut self.log);
-        let mut take = |offset, found| log.add(offset, found);
-        match disk::read_pieces(file, LONGEST - self.read, |piece| scanner.feed(piece, &mut take)) {
-            Ok(added) => {
-                self.read += added;
-                if self.read >= LONGEST {
-                    self.log.damaged(endless(self.read));
-                }
-                added > 0
-            }
-            Err(error) => {
-                self.log.damaged(unreadable(&error));
+        let read = self.file.as_ref().map(|file| self.progress.read_on(file));
+        read.is_some_and(|read| {
+            read.unwrap_or_else(|_| {
                 self.file = None;
                 false
-            }
-        }
+            })
+        })
     }
 
     /// Reads on where something seems to be missing: the slot may tell of what came after all that was read of the log.
@@ -120,23 +150,23 @@ impl<'a> Reading<'a> {
     /// The evidence as read so far, the slot included where the log lacks something of the end.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
-        let mut evidence = self.log.clone();
-        self.scanner.clone().finish(&mut |offset, found| evidence.add(offset, found));
-        complete(&mut evidence, self.dir, i64::MAX, self.read);
+        let mut evidence = self.progress.evidence().into_owned();
+        complete(&mut evidence, self.dir, i64::MAX, self.progress.read);
         evidence
     }
 
     /// The evidence itself, where nothing more can matter: its end is on record and it ends with a line.
     pub(crate) fn closed(&mut self) -> Option<Evidence> {
-        let known = !self.log.wants_slot() && !self.dir.is_foreign(&self.log);
-        let closed = self.log.is_closed() && known && !self.is_mid_line();
-        closed.then(|| std::mem::take(&mut self.log))
+        let log = &mut self.progress.log;
+        let known = !log.wants_slot() && !self.dir.is_foreign(log);
+        let closed = log.is_closed() && known && !self.progress.scanner.is_mid_line();
+        closed.then(|| std::mem::take(log))
     }
 
     /// Whether the file ends within a line: torn, or still being written.
     #[must_use]
     pub const fn is_mid_line(&self) -> bool {
-        self.scanner.is_mid_line()
+        self.progress.scanner.is_mid_line()
     }
 
     /// Whether a guard or a host holds the session's directory: each does from its first moment to its last. None
@@ -156,7 +186,7 @@ impl<'a> Reading<'a> {
 /// the file decides, for the clock may have been set back between two facts.
 pub(super) fn past(dir: &SessionDir, file: std::io::Result<File>, wall: i64) -> Evidence {
     let mut evidence = Evidence::default();
-    let read = file.and_then(|mut file| read_past(&mut file, wall, &mut evidence));
+    let read = file.and_then(|file| read_past(&file, wall, &mut evidence));
     let (read, goes_on) = read.unwrap_or_else(|error| {
         evidence.damaged(unreadable(&error));
         (0, false)
@@ -171,7 +201,7 @@ pub(super) fn past(dir: &SessionDir, file: std::io::Result<File>, wall: i64) -> 
 
 /// Read twice, in bounded memory: where the past ends, and then up to there. Gives how long the log is, and whether there are
 /// later facts.
-fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Result<(u64, bool)> {
+fn read_past(file: &File, wall: i64, evidence: &mut Evidence) -> std::io::Result<(u64, bool)> {
     let (mut last, mut next) = (None, None);
     let read = scan(file, &mut |offset, found| match found {
         Found::Fact(fact) if fact.at.wall <= wall => (last, next) = (Some(offset), None),
@@ -196,22 +226,13 @@ fn read_past(file: &mut File, wall: i64, evidence: &mut Evidence) -> std::io::Re
 
 /// What a log says that was opened before and may have no name any more.
 pub(crate) fn read_evidence(file: &File) -> Evidence {
-    let mut evidence = Evidence::default();
-    let read = file.try_clone();
-    let read = read.and_then(|mut file| scan(&mut file, &mut |offset, found| evidence.add(offset, found)));
-    match read {
-        Ok(read) if read < LONGEST => {}
-        Ok(read) => evidence.damaged(endless(read)),
-        Err(error) => evidence.damaged(unreadable(&error)),
-    }
-    evidence
+    Progress::default().up_to_now(file).into_owned()
 }
 
 /// Reads a log from its beginning, and says how much of it.
-pub(super) fn scan(file: &mut File, take: &mut impl FnMut(u64, Found)) -> std::io::Result<u64> {
+pub(super) fn scan(file: &File, take: &mut impl FnMut(u64, Found)) -> std::io::Result<u64> {
     let mut scanner = Scanner::default();
-    file.rewind()?;
-    let read = disk::read_pieces(file, LONGEST, |piece| scanner.feed(piece, take))?;
+    let read = disk::read_pieces(file, 0, LONGEST, |piece| scanner.feed(piece, take))?;
     scanner.finish(take);
     Ok(read)
 }
@@ -287,6 +308,8 @@ pub struct Writer {
     file: File,
     witness: Witness,
     seq: u64,
+    /// Up to where this pen has made room. What of it is left when the session ends was kept for that.
+    room: u64,
 }
 
 impl Writer {
@@ -301,21 +324,30 @@ impl Writer {
     /// # Errors
     /// If it is not wholly on record; then its number is used again.
     pub fn add(&mut self, at: Moment, body: Body) -> std::io::Result<()> {
+        let for_the_end = matches!(body, Body::Drained(_) | Body::Ended(_));
         let frame = encode(&self.draft(at, 1, body))?;
         // A frame that was torn by a full disk would be damage for ever.
-        let is_kept = disk::make_room(&self.file, frame.len(), KEPT)?;
-        if !is_kept && !may_use_what_is_kept(self.witness.role) {
-            return Err(std::io::ErrorKind::StorageFull.into());
+        if !(for_the_end && disk::length(&self.file)? + frame.len() as u64 <= self.room) {
+            self.make_room(frame.len())?;
         }
         disk::append(&self.file, &frame)?;
         self.seq += 1;
         Ok(())
     }
 
+    fn make_room(&mut self, bytes: usize) -> std::io::Result<()> {
+        let room = disk::make_room(&self.file, bytes, KEPT)?;
+        if !room.kept && !may_use_what_is_kept(self.witness.role) {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.room = room.until;
+        Ok(())
+    }
+
     /// The pen of a witness that has written so many facts.
     #[must_use]
     pub(crate) const fn new(file: File, witness: Witness, seq: u64) -> Self {
-        Self { file, witness, seq }
+        Self { file, witness, seq, room: 0 }
     }
 
     /// Whose pen it is.

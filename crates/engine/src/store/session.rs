@@ -54,7 +54,7 @@ impl SessionDir {
 
     /// Gives all that is in the log, in order.
     pub(crate) fn each_fact(&self, take: &mut impl FnMut(Found)) -> std::io::Result<()> {
-        log::scan(&mut self.evidence()?, &mut |_, found| take(found)).map(|_| ())
+        log::scan(&self.evidence()?, &mut |_, found| take(found)).map(|_| ())
     }
 
     /// Opens the evidence for a witness to add to.

@@ -4,3 +4,4 @@ mod find;
 mod replay;
 mod seal;
 mod truth;
+mod wait;

@@ -215,3 +215,19 @@ fn a_directory_is_removed_although_another_still_adds_to_it() {
         assert!(!scratch.join("gone").exists());
     }
 }
+
+#[test]
+fn a_file_that_could_not_be_replaced_is_as_it_was_and_leaves_nothing_beside_it() {
+    struct Broken;
+    impl std::io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(ErrorKind::StorageFull.into())
+        }
+    }
+    let scratch = ScratchDir::new();
+    let dir = open(&scratch);
+    dir.replace("notify", b"before").expect("there is room");
+    assert_eq!(dir.replace_with("notify", &mut Broken).map_err(|e| e.kind()), Err(ErrorKind::StorageFull));
+    assert_eq!(dir.names().expect("it is ours"), ["notify"]);
+    assert_eq!(fs::read(scratch.join("notify")).expect("it is there"), b"before");
+}

@@ -1,0 +1,56 @@
+//! Waiting: what happened since a session was found is not missed, and what rings without end is heard once.
+
+use std::io::Write;
+
+use abide_core::evidence::How;
+use abide_core::identity::Identity;
+use abide_core::status::Status;
+use abide_engine::{Sessions, Until};
+use abide_sys::disk::PrivateDir;
+use abide_sys::lock::Holder;
+use abide_sys::probe::Probe;
+use abide_testkit::ScratchHome;
+use abide_testkit::scene::Scene;
+
+#[test]
+fn an_end_between_finding_and_waiting_is_told_without_anyone_who_rings() {
+    let home = ScratchHome::new();
+    let us = Probe::new().identify(std::process::id()).expect("we live");
+    // What has no number of its own denies no end.
+    let program = Identity { pidfs: None, ..us };
+    let scene = Scene::new(&home.path(), "ending00").served(&us, &us, &program).held(Holder::Guard);
+    PrivateDir::open(scene.dir()).expect("it is ours").create_fifo("alive").expect("it is new");
+    let sessions = Sessions::open(&home.path()).expect("the home is ours");
+    let found = sessions.find("ending00").expect("it is there");
+    assert_eq!(found.verdict.status, Status::Running);
+    let _scene = scene.ended(How::Exited { code: 3 });
+    let waited = sessions.wait(&[found], Until::All, Some(0));
+    assert_eq!(waited[0].verdict.codes.wait, Some(3));
+}
+
+#[test]
+fn an_end_that_is_rung_and_not_believed_is_not_heard_again_and_again() {
+    let home = ScratchHome::new();
+    let us = Probe::new().identify(std::process::id()).expect("we live");
+    let scene = Scene::new(&home.path(), "ending00").served(&us, &us, &us).held(Holder::Guard);
+    let dir = PrivateDir::open(scene.dir()).expect("it is ours");
+    dir.create_fifo("alive").expect("it is new");
+    let mut bell = dir.hold_fifo("alive").expect("it is there");
+    let sessions = Sessions::open(&home.path()).expect("the home is ours");
+    let mut waiting = sessions.watch(&[sessions.find("ending00").expect("it is there")]);
+    let _scene = scene.ended(How::Exited { code: 3 });
+    bell.write_all(b"!").expect("it is held");
+    let before = used();
+    let waited = waiting.wait(Until::All, Some(1_000));
+    assert_eq!(waited[0].verdict.codes.wait, None, "we are alive");
+    let took = used() - before;
+    assert!(took < 30, "a second of waiting took {took} hundredths of a processor");
+}
+
+/// The hundredths of a second of a processor that this thread has used.
+fn used() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("it is ours");
+    let (_, fields) = stat.rsplit_once(')').expect("a name stands in brackets");
+    let fields = fields.split_ascii_whitespace().skip(11).take(2);
+    fields.map(|field| field.parse::<u64>().expect("it is a number")).sum()
+}
