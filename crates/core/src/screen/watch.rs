@@ -115,6 +115,13 @@ impl Watch {
     }
 }
 
+/// The line that goes on or begins in this row is news, as far as the last row.
+fn tell_line(grid: &mut Grid, row: usize, last: usize) {
+    let rows = grid.rows_mut();
+    let end = (row + 1 + rows.range(row..=last).take_while(|row| row.wrapped).count()).min(last + 1);
+    rows.range_mut(row..end).for_each(|row| row.news.tell());
+}
+
 impl Term {
     /// To be called before rows are wrapped anew. Whatever has not been looked at is told of again by `rewrapped`.
     pub(crate) fn rewraps(&mut self) -> bool {
@@ -144,12 +151,11 @@ impl Term {
                 watch.gone.push(line);
                 continue;
             }
-            // What is left of it on the screen has yet to be seen.
-            let rows = grid.rows_mut();
-            let end = row + 1 + rows.range(row..region.bottom).take_while(|row| row.wrapped).count();
-            rows.range_mut(row + 1..end).for_each(|row| row.news.tell());
             if kept {
                 watch.covered.push((above + (row - first) as u64, line));
+            } else {
+                // Nothing else tells what is left of it on the screen.
+                tell_line(grid, row + 1, region.bottom);
             }
         }
     }
@@ -158,7 +164,11 @@ impl Term {
     /// later form of what they held.
     pub(crate) fn forget_covered(&mut self) {
         if let Some(watch) = &mut self.watch {
-            watch.covered.clear();
+            if watch.covered.drain(..).count() > 0 {
+                // It may be the rest of what was covered.
+                let grid = self.pages.grid_mut();
+                tell_line(grid, 0, grid.rows().len() - 1);
+            }
             let cleared = self.pages.grid_mut().rows_mut().iter_mut().filter(|row| row.used() == 0);
             cleared.for_each(|row| row.news.forget_line());
         }

@@ -27,6 +27,10 @@ fn gone(screen: &mut Screen) -> Vec<String> {
     screen.gone().map(|line| String::from_utf8(line.text).expect("text")).collect()
 }
 
+fn covered(screen: &mut Screen) -> Vec<String> {
+    screen.covered().map(|line| String::from_utf8(line.text).expect("text")).collect()
+}
+
 fn texts(screen: &mut Screen) -> Vec<String> {
     look(screen).into_iter().map(|(text, ..)| text).collect()
 }
@@ -163,14 +167,19 @@ fn another_size_hides_nothing_that_was_not_looked_at_and_tells_nothing_anew() {
 
 #[test]
 fn what_a_synchronized_update_left_of_a_line_on_the_screen_is_seen_when_it_ends() {
-    let mut screen = watched(5, 3);
-    feed(&mut screen, "\x1b[?2026hfirstotherthird\r\nend\x1b[?2026l");
-    screen.note(1);
-    assert_eq!(texts(&mut screen), ["otherthird", "end"]);
-    let mut screen = watched(5, 3);
-    feed(&mut screen, "\x1b[?1049h\x1b[?2026hfirstotherthird\r\nend\x1b[?2026l");
-    screen.note(1);
-    assert_eq!(texts(&mut screen), ["otherthird", "end"], "in a page without a history, too");
+    let update = |modes: &str, then: &str| {
+        let mut screen = watched(5, 3);
+        feed(&mut screen, format!("{modes}\x1b[?2026hfirstotherthird\r\nend{then}\x1b[?2026l"));
+        screen.note(1);
+        (covered(&mut screen), texts(&mut screen))
+    };
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    assert_eq!(update("", ""), (words(&["firstotherthird"]), words(&["end"])), "all of it stands there");
+    let rest = (words(&[]), words(&["otherthird", "end"]));
+    assert_eq!(update("\x1b[?1049h", ""), rest, "in a page without a history");
+    assert_eq!(update("", "\x1b[3J"), rest, "the history was erased");
+    let scrolled = (words(&["firstotherthird"]), words(&["end"]));
+    assert_eq!(update("", "\x1b[1;1H\x1b[2S\x1b[1;1Hend"), scrolled, "it is told once, row for row");
 }
 
 proptest! {
@@ -185,7 +194,9 @@ proptest! {
         for stream in parts {
             feed(&mut screen, &*stream);
             screen.note(1);
-            gone(&mut screen).into_iter().chain(texts(&mut screen)).for_each(|text| {
+            let uncovered = if screen.is_held() { Vec::new() } else { covered(&mut screen) };
+            let told = gone(&mut screen).into_iter().chain(uncovered).chain(texts(&mut screen));
+            told.for_each(|text| {
                 given.push_str(&text);
                 given.push('\n');
             });
