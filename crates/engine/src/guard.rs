@@ -317,7 +317,7 @@ impl Keeper {
                 if let (true, Some(waiters)) = (done, &mut self.waiters) {
                     // A byte that nobody takes away wakes every waiter, those that come late included.
                     let _ = waiters.write(b"!");
-                    // Nobody waits for what is left to do here, and one of them may wait for our processor.
+                    // They come first, and one of them may wait for our processor.
                     std::thread::yield_now();
                 }
                 Some(Input::EndRecorded { done })

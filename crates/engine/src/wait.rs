@@ -11,6 +11,7 @@ use abide_core::evidence::fold::Evidence;
 use abide_core::id::SessionId;
 use abide_core::identity::Lock;
 use abide_core::verdict::actor_of;
+use abide_sys::disk::Slot;
 use abide_sys::lock::{self, Holder};
 use abide_sys::{clock, poll};
 
@@ -147,7 +148,7 @@ pub(crate) struct Ending {
     held: Hold,
     /// Readable once the end is on record, hung up when guard and host are gone.
     bell: Option<File>,
-    /// The program itself, where nobody serves it.
+    /// The program itself, where nobody else would tell of its end.
     program: Option<OwnedFd>,
 }
 
@@ -177,9 +178,11 @@ impl Held {
         self.progress.up_to_now(&self.file)
     }
 
-    /// It tells no end, and somebody who rings when it does is there afterwards.
-    fn goes_on(&mut self) -> bool {
-        let tells_none = !self.evidence().is_closed();
+    /// Neither it nor the slot tells an end, and somebody is there afterwards who rings when they do.
+    fn goes_on(&mut self, dir: &SessionDir) -> bool {
+        let is_blank = |slot: &[u8]| slot.iter().all(|byte| *byte == b'\n');
+        let in_slot = !dir.slot(&mut [0; Slot::SIZE]).is_ok_and(is_blank);
+        let tells_none = !in_slot && !self.evidence().is_closed();
         let is_held = |holder| lock::ask(&self.file, holder) == Lock::Held;
         tells_none && [Holder::Guard, Holder::Host].into_iter().any(is_held)
     }
@@ -205,9 +208,11 @@ impl Ending {
         if found.has_ended() {
             return Self { session: found.clone(), held: Hold::Nothing, bell: None, program: None };
         }
-        let dir = home.session(&found.id).ok().filter(|_| found.is_readable());
-        let opened = dir.and_then(|dir| Some((dir.waiting().ok()?, held(&dir)?)));
-        match opened.and_then(|(bell, mut held)| held.goes_on().then_some((bell, held))) {
+        let opened = home.session(&found.id).ok().filter(|_| found.is_readable()).and_then(|dir| {
+            let (bell, mut held) = (dir.waiting().ok()?, held(&dir)?);
+            held.goes_on(&dir).then_some((bell, held))
+        });
+        match opened {
             Some((bell, held)) => Self {
                 session: found.clone(),
                 held: Hold::Evidence(Some(held)),
@@ -243,7 +248,7 @@ impl Ending {
         }
     }
 
-    /// Looks at it because it was heard. Where what is held tells its end, nobody needs to be asked, nor found by a name.
+    /// Looks at it because it was heard. Where what is held tells its end, nobody else is asked, nor anything found by a name.
     fn hear(&mut self, truth: &Truth, home: &Home) {
         let ended = match &mut self.held {
             Hold::Evidence(Some(held)) => {
@@ -276,10 +281,7 @@ impl Ending {
 
     /// Nothing would wake us at its end.
     fn is_unheard(&self) -> bool {
-        match self.held {
-            Hold::Evidence(_) => false,
-            Hold::Nothing => true,
-        }
+        self.fds().next().is_none()
     }
 
     pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

@@ -83,7 +83,7 @@ pub(super) fn bring_up() -> io::Result<Option<Keeper>> {
         }
         Err(error) => {
             let told = report.write_all(error.to_string().as_bytes());
-            // So does a launcher that lives; it may be dead, or die over it.
+            // The cgroup of a launch that came to nothing. A launcher that lives removes it too.
             let id = std::env::args().nth(2).as_deref().and_then(SessionId::parse);
             id.iter().for_each(place::discard);
             told.map(|()| None)
