@@ -153,7 +153,7 @@ impl Term {
             }
             if kept {
                 watch.covered.push((above + (row - first) as u64, line));
-            } else {
+            } else if grid.rows()[row].wrapped {
                 // Nothing else tells what is left of it on the screen.
                 tell_line(grid, row + 1, region.bottom);
             }

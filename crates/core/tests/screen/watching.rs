@@ -178,6 +178,13 @@ fn what_a_synchronized_update_left_of_a_line_on_the_screen_is_seen_when_it_ends(
     let rest = (words(&[]), words(&["otherthird", "end"]));
     assert_eq!(update("\x1b[?1049h", ""), rest, "in a page without a history");
     assert_eq!(update("", "\x1b[3J"), rest, "the history was erased");
+    let mut screen = watched(5, 3);
+    feed(&mut screen, "\x1b[?1049hone\r\ntwo");
+    screen.note(1);
+    assert_eq!(texts(&mut screen), ["one", "two"]);
+    feed(&mut screen, "\x1b[?2026h\x1b[1;1HONE\x1b[3;1H\n\x1b[?2026l");
+    screen.note(1);
+    assert_eq!(texts(&mut screen), [""; 0], "a line below one that left is no part of it");
     let scrolled = (words(&["firstotherthird"]), words(&["end"]));
     assert_eq!(update("", "\x1b[1;1H\x1b[2S\x1b[1;1Hend"), scrolled, "it is told once, row for row");
 }
