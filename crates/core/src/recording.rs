@@ -143,6 +143,21 @@ pub fn typed(payload: &[u8]) -> &[u8] {
     payload.get(16..).unwrap_or_default()
 }
 
+/// The payload of an answer: before it, whether its terminal echoed whole lines then.
+#[must_use]
+pub fn answer_payload(answer: &[u8], echoes: bool) -> Vec<u8> {
+    [&[u8::from(echoes)], answer].concat()
+}
+
+/// The inverse of `answer_payload`. Recordings of before have the answer alone, which began with an escape.
+#[must_use]
+pub const fn parse_answer(payload: &[u8]) -> (&[u8], bool) {
+    match payload {
+        [echoes @ (0 | 1), answer @ ..] => (answer, *echoes == 1),
+        answer => (answer, false),
+    }
+}
+
 /// The inverse of `resize_payload`.
 #[must_use]
 pub fn parse_resize(payload: &[u8]) -> Option<Size> {

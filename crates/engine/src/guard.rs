@@ -24,7 +24,7 @@ use abide_core::evidence::{
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
 use abide_core::place::cause_of;
-use abide_core::recording::Kind;
+use abide_core::recording::{Kind, answer_payload};
 use abide_core::wire::Tagged;
 use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest, Ready};
@@ -225,9 +225,7 @@ impl Keeper {
         while let Some(ask) = self.link.next(self.recorder.spill()) {
             match ask {
                 Ask::Typed { client, seq, bytes } => self.record_input(client, seq, &bytes),
-                Ask::Answered(bytes) => {
-                    self.recorder.add(Kind::Answer, &bytes);
-                }
+                Ask::Answered(bytes) => self.record_answer(&bytes),
                 Ask::Exec(tagged) => self.exec(tagged),
                 Ask::Nothing | Ask::Withdrawn(0) => {}
                 Ask::Withdrawn(bytes) => {
@@ -260,6 +258,14 @@ impl Keeper {
         self.note_cut();
         // Of a line without its tag nothing is typed; that there is none on record tells whoever asked.
         self.link.queue_line((client, seq), if tagged { bytes } else { Vec::new() });
+    }
+
+    /// Just before it is in the terminal: whoever reads keys there then gets it.
+    fn record_answer(&mut self, answer: &[u8]) {
+        // What was shown before is not shown behind it.
+        self.read(READS_A_TURN);
+        let echoes = self.slave.as_ref().is_some_and(tty::echoes_lines);
+        self.recorder.add(Kind::Answer, &answer_payload(answer, echoes));
     }
 
     /// At a password prompt only the count is kept.

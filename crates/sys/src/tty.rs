@@ -80,6 +80,12 @@ pub fn hides_input(terminal: impl AsFd) -> bool {
     modes.is_ok_and(|modes| modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO))
 }
 
+/// Whether who reads this terminal now gets whole lines, and what comes is echoed: nobody reads keys there yet.
+#[must_use]
+pub fn echoes_lines(terminal: impl AsFd) -> bool {
+    tcgetattr(terminal).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ICANON | LocalModes::ECHO))
+}
+
 /// Whether whoever reads this terminal, named by its number in `/proc`, gets whole lines. False where that cannot be
 /// told.
 #[must_use]

@@ -20,6 +20,8 @@ pub struct Unread {
     recent: Vec<u8>,
     /// A terminal echoed one, so that it kept it for a program that reads whole lines; or one came when whoever asked was gone.
     echoed: bool,
+    /// A terminal was to echo one: if it did not, somebody began to read keys before it came, and got it.
+    overtaken: bool,
     /// Where the line of an `exec` told its end last.
     over: Option<u64>,
     /// Where the questions end that are not answered yet.
@@ -36,13 +38,14 @@ impl Unread {
         push(&mut self.asked, position);
     }
 
-    /// Takes what the terminal answered.
-    pub fn answered(&mut self, answer: &[u8]) {
+    /// Takes what the terminal answered, and whether it echoed whole lines just before.
+    pub fn answered(&mut self, answer: &[u8], echoes: bool) {
         let asked = self.asked.pop_front();
         let is_behind = |sign: Option<u64>| asked.zip(sign).is_some_and(|(asked, sign)| asked <= sign);
         self.left |= is_behind(self.edits);
         // What reads keys at once from now on may not have said so yet.
         self.echoed |= self.edits.is_none() && is_behind(self.over);
+        self.overtaken |= echoes;
         push(&mut self.answers, echo(answer));
     }
 
@@ -60,10 +63,10 @@ impl Unread {
         }
         if let Some(edits) = edits_at(output) {
             self.edits = edits.map(|at| position + at as u64);
-            self.left = self.edits.is_some() && self.echoed;
+            self.left = self.edits.is_some() && (self.echoed || self.overtaken);
         }
         if begins {
-            (self.echoed, self.recent) = (false, Vec::new());
+            (self.echoed, self.overtaken, self.recent) = (false, false, Vec::new());
         }
     }
 
@@ -121,7 +124,7 @@ mod tests {
 
     fn unread(answers: &[&str]) -> Unread {
         let mut unread = Unread::default();
-        answers.iter().for_each(|answer| unread.answered(answer.as_bytes()));
+        answers.iter().for_each(|answer| unread.answered(answer.as_bytes(), false));
         unread
     }
 
@@ -168,7 +171,7 @@ mod tests {
             let mut it = Unread::default();
             it.asked(asked);
             it.shown(EDITS, 10, true);
-            it.answered(b"\x1b[?62;22c");
+            it.answered(b"\x1b[?62;22c", false);
             it
         };
         assert!(!after(12).is_left(), "a shell asks what it wants to know");
@@ -186,15 +189,24 @@ mod tests {
         let mut between = Unread::default();
         between.asked(5);
         between.shown(format!("{}0\x07", veil::ends("n0nce")).as_bytes(), 5, false);
-        between.answered(b"\x1b[2;1R");
+        between.answered(b"\x1b[2;1R", false);
         between.shown(EDITS, 30, true);
         assert!(between.is_left(), "its line was over, and nobody had said yet that they edit the next");
+        for (echoes, left) in [(true, true), (false, false)] {
+            let mut overtaken = Unread::default();
+            overtaken.asked(5);
+            overtaken.answered(b"\x1b[2;1R", echoes);
+            overtaken.shown(EDITS, 5, true);
+            assert_eq!(overtaken.is_left(), left, "it was to be echoed, and was read as keys");
+            overtaken.shown(b"\x1b[?2004l\r\n\x1b[?2004h$ ", 30, true);
+            assert!(!overtaken.is_left(), "that line is over");
+        }
         let mut read = Unread::default();
         read.asked(5);
-        read.answered(b"\x1b[?62;22c");
+        read.answered(b"\x1b[?62;22c", false);
         read.shown(EDITS, 10, true);
         read.asked(20);
-        read.answered(b"\x1b[2;1R");
+        read.answered(b"\x1b[2;1R", false);
         assert!(!read.is_left(), "each was read by who asked");
     }
 }
