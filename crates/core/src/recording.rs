@@ -49,6 +49,7 @@ kinds! {
     Input b'i' "What a client typed: its id and sequence number, then the bytes.",
     Hidden b'p' "What was typed at a password prompt: only how many bytes.",
     Answer b'a' "What the host answered to a query of the program's.",
+    Lines b'l' "Its terminal reads whole lines and echoes them, just before it gets the answer that follows.",
     Resize b'r' "The terminal's new size: columns and rows.",
     Mark b'm' "A name for this instant.",
     Exec b'x' "What `exec` is about to do: its id and sequence number, then JSON; see the veil.",
@@ -141,21 +142,6 @@ pub fn resize_payload(size: Size) -> [u8; 4] {
 #[must_use]
 pub fn typed(payload: &[u8]) -> &[u8] {
     payload.get(16..).unwrap_or_default()
-}
-
-/// The payload of an answer: before it, whether its terminal echoed whole lines then.
-#[must_use]
-pub fn answer_payload(answer: &[u8], echoes: bool) -> Vec<u8> {
-    [&[u8::from(echoes)], answer].concat()
-}
-
-/// The inverse of `answer_payload`. Recordings of before have the answer alone, which began with an escape.
-#[must_use]
-pub const fn parse_answer(payload: &[u8]) -> (&[u8], bool) {
-    match payload {
-        [echoes @ (0 | 1), answer @ ..] => (answer, *echoes == 1),
-        answer => (answer, false),
-    }
 }
 
 /// The inverse of `resize_payload`.

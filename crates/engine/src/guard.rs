@@ -24,7 +24,7 @@ use abide_core::evidence::{
 use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
 use abide_core::place::cause_of;
-use abide_core::recording::{Kind, answer_payload};
+use abide_core::recording::Kind;
 use abide_core::wire::Tagged;
 use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest, Ready};
@@ -55,6 +55,8 @@ const GRACE_MS: u64 = 10_000;
 const READS_TO_DRAIN: u32 = 64;
 /// How many reads one turn of the loop makes before it looks at anything else.
 const READS_A_TURN: u32 = 16;
+/// So many things that a host asks for are done, before anybody else is heard.
+const ASKS_A_TURN: u32 = 64;
 
 /// Runs a guard in this process until its session is over.
 ///
@@ -126,8 +128,7 @@ impl Keeper {
                 self.see_them_leave();
             }
             // What was typed is typed first, for its program waits. A host that is told of that looks at what is on record too.
-            let terminal = self.outputs.first().filter(|_| self.slave.is_some());
-            let told = terminal.is_some_and(|(_, terminal)| self.link.write(terminal, self.recorder.spill()));
+            let told = self.write();
             if took && !told {
                 self.link.nudge();
             }
@@ -221,11 +222,12 @@ impl Keeper {
     /// Does what the host asks. True if it asked for something.
     fn heed_host(&mut self) -> bool {
         let mut took = false;
-        // What a host said before it died still counts.
-        while let Some(ask) = self.link.next(self.recorder.spill()) {
+        // What a host said before it died still counts, and is there in the next turn.
+        for _ in 0..ASKS_A_TURN {
+            let Some(ask) = self.link.next(self.recorder.spill()) else { break };
             match ask {
                 Ask::Typed { client, seq, bytes } => self.record_input(client, seq, &bytes),
-                Ask::Answered(bytes) => self.record_answer(&bytes),
+                Ask::Answered(bytes) => self.answer(&bytes),
                 Ask::Exec(tagged) => self.exec(tagged),
                 Ask::Nothing | Ask::Withdrawn(0) => {}
                 Ask::Withdrawn(bytes) => {
@@ -260,12 +262,21 @@ impl Keeper {
         self.link.queue_line((client, seq), if tagged { bytes } else { Vec::new() });
     }
 
-    /// Just before it is in the terminal: whoever reads keys there then gets it.
-    fn record_answer(&mut self, answer: &[u8]) {
+    /// Gives the terminal an answer at once, unless something is to be typed before: whoever reads there now gets it.
+    fn answer(&mut self, answer: &[u8]) {
         // What was shown before is not shown behind it.
-        self.read(READS_A_TURN);
-        let echoes = self.slave.as_ref().is_some_and(tty::echoes_lines);
-        self.recorder.add(Kind::Answer, &answer_payload(answer, echoes));
+        self.read(1);
+        if self.slave.as_ref().is_some_and(tty::echoes_lines) {
+            self.recorder.add(Kind::Lines, &[]);
+        }
+        self.recorder.add(Kind::Answer, answer);
+        self.write();
+    }
+
+    /// Writes what the terminal takes now, and says whether the host is told of anything.
+    fn write(&mut self) -> bool {
+        let terminal = self.outputs.first().filter(|_| self.slave.is_some());
+        terminal.is_some_and(|(_, terminal)| self.link.write(terminal, self.recorder.spill()))
     }
 
     /// At a password prompt only the count is kept.

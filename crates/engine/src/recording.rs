@@ -350,6 +350,7 @@ impl Reader {
             | Kind::Input
             | Kind::Hidden
             | Kind::Answer
+            | Kind::Lines
             | Kind::Resize
             | Kind::Mark
             | Kind::Exec

@@ -232,7 +232,7 @@ impl Ending {
             }
             Hold::Nothing => (None, None),
         };
-        let has_rung = bell.as_ref().is_some_and(|bell| poll::readable(&[bell.as_fd()], Some(0))[0]);
+        let has_rung = has_rung(bell.as_ref());
         let session = of_watched(truth, home, id, evidence);
         match held {
             Hold::Evidence(_) if session.is_readable() => {
@@ -265,7 +265,13 @@ impl Ending {
 
     pub(crate) fn look_again(&mut self, truth: &Truth, home: &Home) {
         let held = std::mem::replace(&mut self.held, Hold::Nothing);
-        let seen = Self::look(truth, home, &self.session.id, held);
+        let has_rung = has_rung(self.bell.as_ref());
+        let mut seen = Self::look(truth, home, &self.session.id, held);
+        if has_rung {
+            // Who is there still may be on the way out, and what was opened anew would be silent about them.
+            seen.bell = None;
+            seen.program = program_to_watch(truth, &seen.session, false);
+        }
         if self.session.has_ended() && !seen.session.has_ended() {
             // It was removed meanwhile, or cannot be read just now. An end that is known stands.
             self.held = seen.held;
@@ -288,6 +294,11 @@ impl Ending {
         let bell = self.bell.iter().map(AsFd::as_fd);
         bell.chain(self.program.iter().map(AsFd::as_fd))
     }
+}
+
+/// Whether the end is on record, or guard and host are gone.
+fn has_rung(bell: Option<&File>) -> bool {
+    bell.is_some_and(|bell| poll::readable(&[bell.as_fd()], Some(0))[0])
 }
 
 /// The evidence of a session, to be held; none of one whose removal has begun, for whose end nobody waits.

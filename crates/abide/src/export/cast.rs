@@ -183,6 +183,7 @@ impl Export for Cast {
             | Kind::Input
             | Kind::Hidden
             | Kind::Answer
+            | Kind::Lines
             | Kind::Exec
             | Kind::Cut
             | Kind::Shed

@@ -114,6 +114,7 @@ impl Redacted {
             Kind::Start
             | Kind::Hidden
             | Kind::Answer
+            | Kind::Lines
             | Kind::Resize
             | Kind::Cut
             | Kind::Shed
@@ -211,6 +212,7 @@ fn show(screen: &mut Screen, entry: &Entry<'_>) {
         | Kind::Input
         | Kind::Hidden
         | Kind::Answer
+        | Kind::Lines
         | Kind::Mark
         | Kind::Exec
         | Kind::Cut

@@ -87,6 +87,7 @@ impl Export for Text {
             | Kind::Input
             | Kind::Hidden
             | Kind::Answer
+            | Kind::Lines
             | Kind::Mark
             | Kind::Exec
             | Kind::Cut

@@ -49,9 +49,14 @@ impl HalfTyped {
         self.unread.asked(position);
     }
 
-    /// Takes what the terminal answered a program, and whether it echoed whole lines just before.
-    pub fn answered(&mut self, answer: &[u8], echoes: bool) {
-        self.unread.answered(answer, echoes);
+    /// The terminal is to echo the answer that comes.
+    pub const fn to_be_echoed(&mut self) {
+        self.unread.to_be_echoed();
+    }
+
+    /// Takes what the terminal answered a program.
+    pub fn answered(&mut self, answer: &[u8]) {
+        self.unread.answered(answer);
     }
 
     /// Takes what the program showed here: whoever begins to edit a line, or leaves the screen, knows no keys of before, and finds

@@ -38,14 +38,18 @@ impl Unread {
         push(&mut self.asked, position);
     }
 
-    /// Takes what the terminal answered, and whether it echoed whole lines just before.
-    pub fn answered(&mut self, answer: &[u8], echoes: bool) {
+    /// The terminal reads whole lines and echoes them, just before it gets the answer that comes.
+    pub const fn to_be_echoed(&mut self) {
+        self.overtaken = true;
+    }
+
+    /// Takes what the terminal answered.
+    pub fn answered(&mut self, answer: &[u8]) {
         let asked = self.asked.pop_front();
         let is_behind = |sign: Option<u64>| asked.zip(sign).is_some_and(|(asked, sign)| asked <= sign);
         self.left |= is_behind(self.edits);
         // What reads keys at once from now on may not have said so yet.
         self.echoed |= self.edits.is_none() && is_behind(self.over);
-        self.overtaken |= echoes;
         push(&mut self.answers, echo(answer));
     }
 
@@ -124,7 +128,7 @@ mod tests {
 
     fn unread(answers: &[&str]) -> Unread {
         let mut unread = Unread::default();
-        answers.iter().for_each(|answer| unread.answered(answer.as_bytes(), false));
+        answers.iter().for_each(|answer| unread.answered(answer.as_bytes()));
         unread
     }
 
@@ -171,7 +175,7 @@ mod tests {
             let mut it = Unread::default();
             it.asked(asked);
             it.shown(EDITS, 10, true);
-            it.answered(b"\x1b[?62;22c", false);
+            it.answered(b"\x1b[?62;22c");
             it
         };
         assert!(!after(12).is_left(), "a shell asks what it wants to know");
@@ -189,13 +193,16 @@ mod tests {
         let mut between = Unread::default();
         between.asked(5);
         between.shown(format!("{}0\x07", veil::ends("n0nce")).as_bytes(), 5, false);
-        between.answered(b"\x1b[2;1R", false);
+        between.answered(b"\x1b[2;1R");
         between.shown(EDITS, 30, true);
         assert!(between.is_left(), "its line was over, and nobody had said yet that they edit the next");
         for (echoes, left) in [(true, true), (false, false)] {
             let mut overtaken = Unread::default();
             overtaken.asked(5);
-            overtaken.answered(b"\x1b[2;1R", echoes);
+            if echoes {
+                overtaken.to_be_echoed();
+            }
+            overtaken.answered(b"\x1b[2;1R");
             overtaken.shown(EDITS, 5, true);
             assert_eq!(overtaken.is_left(), left, "it was to be echoed, and was read as keys");
             overtaken.shown(b"\x1b[?2004l\r\n\x1b[?2004h$ ", 30, true);
@@ -203,10 +210,10 @@ mod tests {
         }
         let mut read = Unread::default();
         read.asked(5);
-        read.answered(b"\x1b[?62;22c", false);
+        read.answered(b"\x1b[?62;22c");
         read.shown(EDITS, 10, true);
         read.asked(20);
-        read.answered(b"\x1b[2;1R", false);
+        read.answered(b"\x1b[2;1R");
         assert!(!read.is_left(), "each was read by who asked");
     }
 }

@@ -346,6 +346,7 @@ impl Mind {
             Kind::Mark => {
                 news(News::Marked(String::from_utf8_lossy(entry.payload).into_owned(), entry.position));
             }
+            Kind::Lines => self.prompt.note_lines(),
             Kind::Answer => self.prompt.note_answered(entry),
             Kind::Start => {}
         }

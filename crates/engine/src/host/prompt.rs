@@ -4,7 +4,7 @@
 use abide_core::keys::drawn::Drawn;
 use abide_core::keys::half::{HalfTyped, LineSoFar, is_no_prompt, takes_commands};
 use abide_core::recording::veil::{Phase, Tag};
-use abide_core::recording::{Entry, Kind, parse_answer, typed};
+use abide_core::recording::{Entry, Kind, typed};
 use abide_core::screen::Screen;
 
 /// What was typed so long ago was read, whether anything was shown for it or not.
@@ -112,10 +112,14 @@ impl Prompt {
         self.half.asked(position);
     }
 
+    /// The terminal is to echo the answer that comes.
+    pub(super) const fn note_lines(&mut self) {
+        self.half.to_be_echoed();
+    }
+
     /// Takes what the terminal answered a program, which its shell reads if that does not.
     pub(super) fn note_answered(&mut self, entry: &Entry<'_>) {
-        let (answer, echoes) = parse_answer(entry.payload);
-        self.half.answered(answer, echoes);
+        self.half.answered(entry.payload);
         self.answered = entry.time / 1_000;
     }
 

@@ -44,6 +44,7 @@ impl Gap {
             | Kind::Input
             | Kind::Hidden
             | Kind::Answer
+            | Kind::Lines
             | Kind::Resize
             | Kind::Mark
             | Kind::Exec => None,

@@ -249,6 +249,7 @@ impl Limit {
                 | Kind::Input
                 | Kind::Hidden
                 | Kind::Answer
+                | Kind::Lines
                 | Kind::Resize
                 | Kind::Mark
                 | Kind::Exec

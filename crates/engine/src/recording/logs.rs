@@ -62,6 +62,7 @@ pub(crate) fn logs(
                 Kind::Input
                 | Kind::Hidden
                 | Kind::Answer
+                | Kind::Lines
                 | Kind::Mark
                 | Kind::Exec
                 | Kind::Cut

@@ -57,6 +57,7 @@ impl Step<'_> {
                 | Kind::Input
                 | Kind::Hidden
                 | Kind::Answer
+                | Kind::Lines
                 | Kind::Mark
                 | Kind::Exec
                 | Kind::Cut

@@ -128,6 +128,7 @@ impl Replayed {
             | Kind::Input
             | Kind::Hidden
             | Kind::Answer
+            | Kind::Lines
             | Kind::Mark
             | Kind::Exec
             | Kind::Cut
@@ -210,7 +211,9 @@ impl Replayed {
         self.typed = match entry.kind {
             Kind::Input | Kind::Hidden | Kind::Exec => Some(entry.time),
             Kind::Output | Kind::Errors | Kind::Screen => None,
-            Kind::Start | Kind::Answer | Kind::Resize | Kind::Mark | Kind::Cut | Kind::Shed => self.typed,
+            Kind::Start | Kind::Answer | Kind::Lines | Kind::Resize | Kind::Mark | Kind::Cut | Kind::Shed => {
+                self.typed
+            }
         };
         self.position = match entry.kind {
             Kind::Output | Kind::Errors => entry.position + entry.payload.len() as u64,
@@ -218,6 +221,7 @@ impl Replayed {
             | Kind::Input
             | Kind::Hidden
             | Kind::Answer
+            | Kind::Lines
             | Kind::Resize
             | Kind::Mark
             | Kind::Exec
@@ -244,6 +248,7 @@ fn unveil(veil: &mut Veil, entry: &Entry<'_>, shown: &mut impl FnMut(Option<u64>
         | Kind::Input
         | Kind::Hidden
         | Kind::Answer
+        | Kind::Lines
         | Kind::Resize
         | Kind::Mark
         | Kind::Cut

@@ -175,6 +175,7 @@ impl Gathering {
             | Kind::Resize
             | Kind::Hidden
             | Kind::Answer
+            | Kind::Lines
             | Kind::Mark
             | Kind::Cut
             | Kind::Shed => drop(replayed.take(entry)),

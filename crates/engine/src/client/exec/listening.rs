@@ -104,7 +104,13 @@ impl Listening {
                     *broken |= *begun && has_ctrl_c(recording::typed(entry.payload));
                 }
                 Kind::Hidden => *typed = true,
-                Kind::Start | Kind::Errors | Kind::Answer | Kind::Resize | Kind::Mark | Kind::Screen => {}
+                Kind::Start
+                | Kind::Errors
+                | Kind::Answer
+                | Kind::Lines
+                | Kind::Resize
+                | Kind::Mark
+                | Kind::Screen => {}
             }
         };
         while reader.advance(&mut take)? {}
