@@ -227,7 +227,13 @@ impl Keeper {
             let Some(ask) = self.link.next(self.recorder.spill()) else { break };
             match ask {
                 Ask::Typed { client, seq, bytes } => self.record_input(client, seq, &bytes),
-                Ask::Answered(bytes) => self.answer(&bytes),
+                Ask::Answered(bytes) => {
+                    if !took {
+                        // What was shown before is not shown behind it.
+                        self.read(1);
+                    }
+                    self.answer(&bytes);
+                }
                 Ask::Exec(tagged) => self.exec(tagged),
                 Ask::Nothing | Ask::Withdrawn(0) => {}
                 Ask::Withdrawn(bytes) => {
@@ -264,8 +270,6 @@ impl Keeper {
 
     /// Gives the terminal an answer at once, unless something is to be typed before: whoever reads there now gets it.
     fn answer(&mut self, answer: &[u8]) {
-        // What was shown before is not shown behind it.
-        self.read(1);
         if self.slave.as_ref().is_some_and(tty::echoes_lines) {
             self.recorder.add(Kind::Lines, &[]);
         }
