@@ -250,8 +250,12 @@ impl Reader {
         if left == 0 {
             return found;
         }
-        let read = disk::read_pieces(file, self.offset, left, |piece| scanner.feed(piece, &mut take));
-        self.offset += read.unwrap_or(0);
+        let offset = &mut self.offset;
+        // What was read before it failed was told.
+        let _ = disk::read_pieces(file, *offset, left, |piece| {
+            scanner.feed(piece, &mut take);
+            *offset += piece.len() as u64;
+        });
         if self.offset >= LONGEST {
             found.push(Found::Damage(Damage { offset: self.offset, length: 0, flaw: Flaw::Endless }));
         }
