@@ -20,7 +20,7 @@ use abide_core::screen::Screen;
 
 const ENTRIES: u8 = 1;
 const SIZE: Size = Size { cols: 40, rows: 6 };
-const KINDS: &[u8] = b"hoeipaarmxcgs";
+const KINDS: &[u8] = b"hoeipalrmxcgs";
 
 /// Any input.
 ///
