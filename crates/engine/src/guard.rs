@@ -5,6 +5,7 @@ mod again;
 mod birth;
 pub(crate) mod end;
 pub(crate) mod handover;
+mod heed;
 mod keyboard;
 mod link;
 mod mark;
@@ -25,11 +26,10 @@ use abide_core::failure::{Code, Failure};
 use abide_core::guard::{Effect, Guard, Input};
 use abide_core::place::cause_of;
 use abide_core::recording::Kind;
-use abide_core::wire::Tagged;
 use abide_sys::cgroup::Cgroup;
 use abide_sys::poll::{self, Interest, Ready};
 use abide_sys::signal::{self, Caught, Signals};
-use abide_sys::{clock, pty, reap, tty};
+use abide_sys::{clock, reap};
 
 use crate::act::collect;
 use crate::notify;
@@ -37,7 +37,7 @@ use crate::place::{self, tree};
 use crate::store::{Progress, SessionDir, Writer};
 use crate::truth::Truth;
 use handover::held;
-use link::{Ask, Link};
+use link::Link;
 use program::Program;
 use recorder::{Recorder, Took};
 
@@ -55,8 +55,6 @@ const GRACE_MS: u64 = 10_000;
 const READS_TO_DRAIN: u32 = 64;
 /// How many reads one turn of the loop makes before it looks at anything else.
 const READS_A_TURN: u32 = 16;
-/// So many things that a host asks for are done, before anybody else is heard.
-const ASKS_A_TURN: u32 = 64;
 
 /// Runs a guard in this process until its session is over.
 ///
@@ -217,82 +215,6 @@ impl Keeper {
         named.extend(self.slave.as_ref().map(|slave| (handover::SLAVE, slave.as_fd())));
         let error = handover::become_next(&handover, &path, &named);
         self.note(Body::Noted(format!("the guard could not become {path}: {error}").into()));
-    }
-
-    /// Does what the host asks. True if it asked for something.
-    fn heed_host(&mut self) -> bool {
-        let mut took = false;
-        // What a host said before it died still counts, and is there in the next turn.
-        for _ in 0..ASKS_A_TURN {
-            let Some(ask) = self.link.next(self.recorder.spill()) else { break };
-            match ask {
-                Ask::Typed { client, seq, bytes } => self.record_input(client, seq, &bytes),
-                Ask::Answered(bytes) => {
-                    if !took {
-                        // What was shown before is not shown behind it.
-                        self.read(1);
-                    }
-                    self.answer(&bytes);
-                }
-                Ask::Exec(tagged) => self.exec(tagged),
-                Ask::Nothing | Ask::Withdrawn(0) => {}
-                Ask::Withdrawn(bytes) => {
-                    // They are on record as typed, as whatever waits for the terminal.
-                    let text =
-                        format!("{bytes} bytes of input were withdrawn before they were in the terminal");
-                    self.note(Body::Noted(text.into()));
-                }
-                Ask::Mark(text) => self.mark(text),
-                Ask::Resize(size) => {
-                    if let (Some(_), Some((_, terminal))) = (&self.slave, self.outputs.first()) {
-                        // Recorded before it is done: what is shown afterwards was made for the new size.
-                        self.recorder.resize(size);
-                        let _ = pty::resize(terminal, size);
-                    }
-                }
-            }
-            took = true;
-        }
-        took
-    }
-
-    /// Types what must not be seen: only under its tag.
-    fn exec(&mut self, tagged: Tagged) {
-        // What was shown before is none of it.
-        self.read(READS_A_TURN);
-        let Tagged { client, seq, tag, bytes } = tagged;
-        let payload = [&client.to_le_bytes()[..], &seq.to_le_bytes(), &tag].concat();
-        let tagged = self.recorder.tag(&payload);
-        self.note_cut();
-        // Of a line without its tag nothing is typed; that there is none on record tells whoever asked.
-        self.link.queue_line((client, seq), if tagged { bytes } else { Vec::new() });
-    }
-
-    /// Gives the terminal an answer at once, unless something is to be typed before: whoever reads there now gets it.
-    fn answer(&mut self, answer: &[u8]) {
-        if self.slave.as_ref().is_some_and(tty::echoes_lines) {
-            self.recorder.add(Kind::Lines, &[]);
-        }
-        self.recorder.add(Kind::Answer, answer);
-        self.write();
-    }
-
-    /// Writes what the terminal takes now, and says whether the host is told of anything.
-    fn write(&mut self) -> bool {
-        let terminal = self.outputs.first().filter(|_| self.slave.is_some());
-        terminal.is_some_and(|(_, terminal)| self.link.write(terminal, self.recorder.spill()))
-    }
-
-    /// At a password prompt only the count is kept.
-    fn record_input(&mut self, client: u64, seq: u64, bytes: &[u8]) {
-        let mut payload = [client.to_le_bytes(), seq.to_le_bytes()].concat();
-        if self.slave.as_ref().is_some_and(tty::hides_input) {
-            payload.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            self.recorder.add(Kind::Hidden, &payload);
-        } else {
-            payload.extend_from_slice(bytes);
-            self.recorder.add(Kind::Input, &payload);
-        }
     }
 
     /// Lets the mind decide and obeys, until nothing is left to do.

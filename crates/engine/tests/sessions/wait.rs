@@ -70,7 +70,8 @@ fn where_guard_and_host_go_one_after_the_other_the_program_itself_is_watched() {
         // Longer than a look at it takes.
         until("the program is watched", || (0..100).all(|_| is_held(program.id())));
         drop(scene);
-        [&mut guard, &mut program].map(end);
+        end(&mut guard);
+        end(&mut program);
         waiter.join().expect("it waits")
     });
     assert_eq!(waited[0].verdict.status, Status::Lost);
