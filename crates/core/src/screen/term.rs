@@ -330,7 +330,7 @@ impl Term {
         let now = self.out.fed + end as u64;
         if !on {
             self.hold = None;
-        } else if self.hold.as_ref().is_none_or(|hold| hold.until <= now) {
+        } else if !self.is_open() && self.hold.as_ref().is_none_or(|hold| hold.until <= now) {
             self.hold_back();
             self.hold = Some(Box::new(Hold {
                 grid: self.pages.grid().clone(),

@@ -91,6 +91,8 @@ pub(crate) struct Watch {
     covered: Vec<(u64, Sighted)>,
     /// The row that left last went on in the next one, and the line of both never stood whole on the screen.
     endless: bool,
+    /// The watcher must see all: no synchronized update hides anything.
+    openly: bool,
 }
 
 impl Watch {
@@ -174,6 +176,11 @@ impl Term {
         }
     }
 
+    /// Whether the watcher must see what a synchronized update would hide.
+    pub(crate) fn is_open(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.openly)
+    }
+
     /// To be called before a synchronized update begins: what is to be seen now stays so.
     pub(crate) fn hold_back(&mut self) {
         if self.watch.is_some() {
@@ -203,6 +210,15 @@ impl Screen {
         };
         if let Some(covered) = covered {
             covered.rows_mut().iter_mut().for_each(|row| row.news.tell());
+        }
+    }
+
+    /// The same for one who must see all that is drawn: from now on synchronized updates hide nothing.
+    pub(crate) fn watch_openly(&mut self) {
+        self.let_go();
+        self.watch(&mut |_| 0);
+        if let Some(watch) = &mut self.term.watch {
+            watch.openly = true;
         }
     }
 
