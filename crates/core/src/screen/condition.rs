@@ -144,6 +144,16 @@ mod tests {
     }
 
     #[test]
+    fn what_an_update_let_scroll_away_was_shown_when_that_was_over() {
+        let mut screen = screen("$ ");
+        let mut sought = Sought::new(wanted("needle"), true, &mut screen);
+        let _ = screen.feed(b"\x1b[?2026hneedle\r\n1\r\n2\r\n3\r\n4");
+        assert_eq!(sought.hold(&mut screen, true), [false]);
+        let _ = screen.feed(b"\x1b[?2026l");
+        assert_eq!(sought.hold(&mut screen, true), [true]);
+    }
+
+    #[test]
     fn patterns_see_lines_and_a_text_that_is_gone_is_gone_only_after_something_was_shown() {
         let mut screen = screen("Proceed? [y/n]");
         let conditions =

@@ -308,6 +308,8 @@ impl Term {
         self.titles = old.titles;
         self.out = old.out;
         self.watch = old.watch;
+        // An update that was under way is over.
+        self.uncover(self.out.undone() + 1);
     }
 
     /// DECSTR: what a program may have left behind, but not what is on the screen.
@@ -329,8 +331,9 @@ impl Term {
     pub(crate) fn synchronize(&mut self, on: bool, end: usize) {
         let now = self.out.fed + end as u64;
         if !on {
-            self.hold = None;
+            self.release(now);
         } else if !self.is_open() && self.hold.as_ref().is_none_or(|hold| hold.until <= now) {
+            self.release(now);
             self.hold_back();
             self.hold = Some(Box::new(Hold {
                 grid: self.pages.grid().clone(),
@@ -348,11 +351,11 @@ impl Term {
         if size == self.size {
             return;
         }
+        // What was held is of another size; the program draws anew.
+        self.release(self.out.fed);
         let unseen = self.rewraps();
         // Whatever stands before the cursor now need not be what would be joined.
         self.last.end = None;
-        // What was held is of another size; the program draws anew.
-        self.hold = None;
         let Pages { main, alt, history, alternate } = &mut self.pages;
         if *alternate {
             let mut points = [point(&self.saved[0])];

@@ -1,11 +1,14 @@
 //! Watch: what of the screen changed since somebody last looked, line by line, and what left it in between. Rows that
-//! are wrapped make one line. Whoever does not watch pays for one store a change.
+//! are wrapped make one line. What a synchronized update lets scroll away waits until the update is over, and is told as it stands
+//! above the screen then. Whoever does not watch pays for one store a change.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::Screen;
+use super::grid::Region;
+use super::grid::packed::Packed;
 use super::grid::row::Row;
-use super::grid::{Grid, Region};
 use super::term::{Pages, Term};
 
 /// What a watcher knows of a row.
@@ -43,7 +46,8 @@ pub struct Sighted {
     pub text: Vec<u8>,
     /// What the watcher called the line that was here when it last looked; 0 for none.
     pub line: u32,
-    /// Of one that left the screen: where in the stream all of it was last to be seen, if it was to be seen at all.
+    /// Of one that left the screen and is not noted: where in the stream all of it was last to be seen, or where the update was
+    /// over that let it scroll away unseen.
     pub left: Option<u64>,
     since: u32,
 }
@@ -72,6 +76,14 @@ impl Sighted {
         }
     }
 
+    /// Adds rows that are told with it.
+    fn take<'a>(&mut self, rows: impl Iterator<Item = &'a mut Row>, cols: usize) {
+        for row in rows {
+            self.add(row, cols);
+            row.news = News::default();
+        }
+    }
+
     const fn is_new(&self) -> bool {
         self.since > 0 && !self.text.is_empty()
     }
@@ -86,9 +98,9 @@ impl Sighted {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watch {
     gone: Vec<Sighted>,
-    /// What was never to be seen, because a synchronized update covered it, and went into the history: each with how many
-    /// rows had gone there before.
-    covered: Vec<(u64, Sighted)>,
+    /// What the synchronized update that is under way let scroll into the history unseen: how many rows had gone there before
+    /// each row, and what its line was called.
+    covered: VecDeque<(u64, u32)>,
     /// The row that left last went on in the next one, and the line of both never stood whole on the screen.
     endless: bool,
     /// The watcher must see all: no synchronized update hides anything.
@@ -96,32 +108,22 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// The line of a row that is about to leave, as it stands, if it is news; no line goes on behind the last row. One that
+    /// The rows of the line of a row that is about to leave, if it is news; no line goes on behind the last row. One that
     /// is longer than the screen is given in pieces, each of which begins with the last row of the one before.
-    fn leave(&mut self, grid: &mut Grid, row: usize, last: usize) -> Option<Sighted> {
-        let cols = grid.cols();
-        let rows = grid.rows_mut();
+    fn leave(&mut self, rows: &VecDeque<Row>, row: usize, last: usize) -> Option<Range<usize>> {
         let end = row + 1 + rows.range(row..last).take_while(|row| row.wrapped).count();
         let (goes_on, whole) = (rows[row].wrapped, !rows[end - 1].wrapped && !self.endless);
         self.endless = goes_on && !whole;
         let start =
             if whole { row - rows.range(..row).rev().take_while(|row| row.wrapped).count() } else { row };
         let telling = if whole { end } else { end.min(row + 2) };
-        if rows.range(start..telling).all(|row| row.news.since == 0) {
-            return None;
-        }
-        let mut line = Sighted::default();
-        rows.range(start..end).for_each(|row| line.add(row, cols));
-        rows.range_mut(start..end).for_each(|row| row.news = News::default());
-        Some(line).filter(Sighted::is_new)
+        rows.range(start..telling).any(|row| row.news.since > 0).then_some(start..end)
     }
 }
 
-/// The line that goes on or begins in this row is news, as far as the last row.
-fn tell_line(grid: &mut Grid, row: usize, last: usize) {
-    let rows = grid.rows_mut();
-    let end = (row + 1 + rows.range(row..=last).take_while(|row| row.wrapped).count()).min(last + 1);
-    rows.range_mut(row..end).for_each(|row| row.news.tell());
+/// Behind which row the line ends that begins or goes on in this one.
+fn line_end(rows: &VecDeque<Row>, first: usize) -> usize {
+    (first + rows.range(first..).take_while(|row| row.wrapped).count() + 1).min(rows.len())
 }
 
 impl Term {
@@ -141,23 +143,68 @@ impl Term {
     #[inline]
     pub(crate) fn leave(&mut self, region: Region, first: usize, count: usize, kept: bool) {
         let Some(watch) = &mut self.watch else { return };
-        let above = self.pages.history.evicted() + self.pages.history.len() as u64;
-        let grid = self.pages.grid_mut();
+        let Pages { main, history, .. } = &self.pages;
+        let (evicted, cols) = (history.evicted(), main.cols());
+        let above = evicted + history.len() as u64;
+        let rows = self.pages.grid_mut().rows_mut();
         for row in first..first + count {
-            let Some(mut line) = watch.leave(grid, row, region.bottom) else { continue };
-            line.left = match &self.hold {
-                None => Some(self.out.undone()),
-                Some(hold) => (line.since == News::HELD).then(|| hold.began()),
-            };
-            if line.left.is_some() || line.since().is_some() {
-                watch.gone.push(line);
+            let Some(line) = watch.leave(rows, row, region.bottom) else { continue };
+            let unseen = rows.range(line.clone()).any(|row| row.news.since == News::FRESH);
+            if self.hold.is_some() && unseen {
+                // What stays of it is told where it stands.
+                if kept {
+                    let lost = watch.covered.iter().take_while(|(row, _)| *row < evicted).count();
+                    watch.covered.drain(..lost);
+                    watch.covered.push_back((above + (row - first) as u64, rows[row].news.line));
+                }
                 continue;
             }
-            if kept {
-                watch.covered.push((above + (row - first) as u64, line));
-            } else if grid.rows()[row].wrapped {
-                // Nothing else tells what is left of it on the screen.
-                tell_line(grid, row + 1, region.bottom);
+            let mut sighted = Sighted::default();
+            sighted.take(rows.range_mut(line), cols);
+            sighted.left = match &self.hold {
+                None => Some(self.out.undone()),
+                Some(hold) => (sighted.since == News::HELD).then(|| hold.began()),
+            };
+            if sighted.is_new() {
+                watch.gone.push(sighted);
+            }
+        }
+    }
+
+    /// Ends a synchronized update, if one is under way: what is above the screen now is to be seen there from this place of
+    /// the stream on.
+    pub(crate) fn release(&mut self, at: u64) {
+        if self.hold.take().is_some() {
+            self.uncover(at);
+        }
+    }
+
+    /// Tells what scrolled into the history unseen, as it stands there now and as far down as it goes. The rest of it that is on
+    /// the page of an update which is under way has yet to be seen.
+    pub(crate) fn uncover(&mut self, at: u64) {
+        let Some(watch) = &mut self.watch else { return };
+        let Pages { main, history, .. } = &mut self.pages;
+        let (cols, evicted) = (main.cols(), history.evicted());
+        let mut next = evicted;
+        for (first, name) in watch.covered.drain(..).filter(|(row, _)| *row >= evicted) {
+            if first < next {
+                continue;
+            }
+            next = first;
+            let (mut line, mut goes_on) = (Sighted::default(), true);
+            let mut above = history.iter().skip((first - evicted) as usize).map(Packed::row);
+            while let Some(row) = above.next().filter(|_| goes_on) {
+                line.add(&row, cols);
+                next += 1;
+                goes_on = row.wrapped;
+            }
+            if goes_on && self.hold.is_none() {
+                let end = line_end(main.rows(), 0);
+                line.take(main.rows_mut().range_mut(..end), cols);
+            }
+            (line.since, line.line, line.left) = (News::FRESH, name, Some(at));
+            if line.is_new() {
+                watch.gone.push(line);
             }
         }
     }
@@ -166,11 +213,7 @@ impl Term {
     /// later form of what they held.
     pub(crate) fn forget_covered(&mut self) {
         if let Some(watch) = &mut self.watch {
-            if watch.covered.drain(..).count() > 0 {
-                // It may be the rest of what was covered.
-                let grid = self.pages.grid_mut();
-                tell_line(grid, 0, grid.rows().len() - 1);
-            }
+            watch.covered.clear();
             let cleared = self.pages.grid_mut().rows_mut().iter_mut().filter(|row| row.used() == 0);
             cleared.for_each(|row| row.news.forget_line());
         }
@@ -244,8 +287,7 @@ impl Screen {
         let rows = self.seen_rows();
         let mut first = 0;
         while first < rows.len() {
-            let goes_on = rows.range(first..).take_while(|row| row.wrapped).count();
-            let end = (first + goes_on + 1).min(rows.len());
+            let end = line_end(rows, first);
             if rows.range(first..end).any(|row| row.news.since > 0) {
                 let mut line = Sighted::default();
                 rows.range(first..end).for_each(|row| line.add(row, cols));
@@ -272,8 +314,7 @@ impl Screen {
         let mut lines = Vec::new();
         let mut first = 0;
         while first < rows.len() {
-            let goes_on = rows.range(first..).take_while(|row| row.wrapped).count();
-            let end = (first + goes_on + 1).min(rows.len());
+            let end = line_end(rows, first);
             let mut line = Sighted::default();
             rows.range(first..end).for_each(|row| line.add(row, cols));
             if line.is_new() || !changed {
@@ -284,15 +325,13 @@ impl Screen {
         lines
     }
 
-    /// Takes the lines that a synchronized update let scroll away without their being seen, and that are still above the
-    /// screen. They are to be seen there once the update is over.
-    pub fn covered(&mut self) -> impl Iterator<Item = Sighted> {
-        let evicted = self.term.pages.history.evicted();
-        let covered = self.term.watch.as_mut().into_iter().flat_map(|watch| watch.covered.drain(..));
-        covered.filter(move |(above, _)| *above >= evicted).map(|(_, line)| line)
+    /// Has `gone` give what an update that is under way let scroll away so far: nobody may hear of its end.
+    pub fn uncover(&mut self) {
+        self.term.uncover(self.term.out.fed);
     }
 
-    /// Takes the lines that left the screen after they were to be seen and before they were looked at.
+    /// Takes the lines that left the screen after they were to be seen and before they were looked at, and those that
+    /// stood above the screen when the update was over that let them scroll away.
     pub fn gone(&mut self) -> impl Iterator<Item = Sighted> {
         self.term.watch.as_mut().into_iter().flat_map(|watch| watch.gone.drain(..))
     }

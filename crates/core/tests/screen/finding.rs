@@ -24,7 +24,7 @@ fn found(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, [Instant; 2])> {
     let mut screen = screen(begin.cols, begin.rows);
     screen.watch(&mut |_| 0);
     let (mut harvest, mut all) = (Harvest::default(), Lines::default());
-    let (mut position, mut micros) = (0, 0);
+    let (mut position, mut micros, mut last) = (0, 0, Instant::default());
     for (entry, (ms, step)) in (1..).zip(steps) {
         micros += ms * 1000;
         match step {
@@ -35,6 +35,7 @@ fn found(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, [Instant; 2])> {
                 let at = Instant { entry, position, micros, ..Instant::default() };
                 harvest.during(at, Some, &mut screen, &mut all);
                 harvest.after(at, &mut screen, &mut all);
+                last = at;
             }
             Step::Size(size) => {
                 harvest.before(Kind::Resize, micros, &mut screen, &mut all);
@@ -42,7 +43,7 @@ fn found(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, [Instant; 2])> {
             }
         }
     }
-    harvest.rest(&mut screen, &mut all);
+    harvest.rest(last, &mut screen, &mut all);
     let (text, rest) = all.columns();
     let found = lines::read(&text, &rest).expect("they were written");
     found.iter().map(|line| (line.text.to_owned(), [line.first, line.last])).collect()
@@ -138,6 +139,55 @@ fn what_was_there_before_an_update_that_let_it_scroll_away_is_found_before_it() 
         let steps = steps(texts);
         assert_eq!(check(size, &steps), Ok(2), "{texts:?}");
     }
+}
+
+/// What is found of one program's output, on a screen of four rows.
+fn texts(cols: u16, output: &str) -> Vec<String> {
+    let found = found(Size { cols, rows: 4 }, &[(0, Step::Output(output.into()))]);
+    found.into_iter().map(|(line, _)| line).collect()
+}
+
+#[test]
+fn what_stays_of_a_line_that_an_update_takes_rows_of_is_found_above_them_too() {
+    for taken in ["\x1b[2;1H\x1b[M", "\x1b[2;4r\x1b[4;1H\n", "\x1b[3T\x1b[3S", "\x1b[2;1H\x1b[3L"] {
+        let output = format!("\x1b[?2026h\x1b[1;1Habove-----below{taken}\x1b[?2026l");
+        let below = if taken.ends_with('S') { "above-----b" } else { "above-----" };
+        assert!(texts(10, &output).iter().any(|line| below.starts_with(line.as_str())), "{output:?}");
+    }
+}
+
+#[test]
+fn what_stood_above_the_screen_when_an_update_was_over_is_found_whatever_follows() {
+    let printed = "\x1b[?2026hone\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix";
+    for end in ["\x1b[?2026l", "\x1bc"] {
+        for then in ["\x1b[3J", "\x1b[?2026h\x1b[3J\x1b[?2026l", "\x1b[?2026h\x1b[3J", "\x1bc\x1b[3J"] {
+            let steps = [(0, Step::Output(format!("{printed}{end}{then}").into()))];
+            let size = Size { cols: 10, rows: 4 };
+            let found = found(size, &steps);
+            for line in ["one", "two"] {
+                let [(_, [first, last])] =
+                    found.iter().filter(|(text, _)| text == line).collect::<Vec<_>>()[..]
+                else {
+                    panic!("{line} of {end:?}, {then:?}: {found:?}");
+                };
+                assert_eq!((first, first.within), (last, true));
+                let above: Vec<_> =
+                    opened(size, &steps, *first).scrollback().map(|line| line.part(10)).collect();
+                assert_eq!(above, ["one", "two"], "opened at its instant");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_that_an_update_let_scroll_away_is_found_as_it_stood_when_that_was_over() {
+    let printed = "\x1b[?2026hfirst-----restofit\r\nx\r\ny\r\nz";
+    assert_eq!(texts(10, &format!("{printed}\x1b[1;1H\x1b[2Jend\x1b[?2026l")), ["first-----end"]);
+    let rest = ["restofit", "x", "y", "z"];
+    assert_eq!(texts(10, &format!("{printed}\x1b[?1049h\x1b[3J\x1b[?1049l\x1b[?2026l")), rest);
+    assert_eq!(texts(10, &format!("{printed}\x1b[H\x1bM\x1b[3J\x1b[?2026l")), rest[..3]);
+    let evicted = format!("\x1b[?2026h{:04000}", 7) + &"\r\nx".repeat(4) + "\x1b[?2026l";
+    assert_eq!(texts(10, &evicted), [&format!("{:0500}", 7), "x"], "what the history has room for");
 }
 
 #[test]

@@ -197,7 +197,7 @@ impl Gathering {
     /// Keeps what the next one needs to go on.
     fn keep(&mut self, point: &mut Point, reader: &Reader, over: bool) {
         let Self { replayed, harvest, lines, clock } = self;
-        harvest.rest(&mut replayed.screen, lines);
+        harvest.rest(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
         let Replayed { position, time, entries, has_terminal, .. } = *replayed;
         let behind = reader.behind().or(point.place.behind);
         point.place = Place { offset: reader.offset(), behind, entries, position, time, has_terminal };
