@@ -353,31 +353,30 @@ impl Term {
         }
         // What was held is of another size; the program draws anew.
         self.release(self.out.fed);
-        let unseen = self.rewraps();
         // Whatever stands before the cursor now need not be what would be joined.
         self.last.end = None;
         let Pages { main, alt, history, alternate } = &mut self.pages;
-        if *alternate {
+        let unseen = if *alternate {
             let mut points = [point(&self.saved[0])];
-            main.reflow(history, size, &mut points);
+            let unseen = main.reflow(history, size, &mut points);
             put_point(&mut self.saved[0], points[0]);
             let lost = alt.crop(size, self.cursor.row);
             crop_cursor(&mut self.cursor, size, lost);
             crop_cursor(&mut self.saved[1], size, lost);
+            unseen
         } else {
             let mut points = [point(&self.cursor), point(&self.saved[0])];
-            main.reflow(history, size, &mut points);
+            let unseen = main.reflow(history, size, &mut points);
             put_point(&mut self.cursor, points[0]);
             put_point(&mut self.saved[0], points[1]);
             alt.crop(size, 0);
             crop_cursor(&mut self.saved[1], size, 0);
-        }
+            unseen
+        };
         self.size = size;
         self.region = Region::whole(size);
         self.settle();
-        if unseen {
-            self.rewrapped();
-        }
+        self.rewrapped(unseen);
     }
 }
 

@@ -32,6 +32,17 @@ impl News {
         self.since = Self::FRESH;
     }
 
+    /// Whether the row has changed since it was looked at.
+    pub(crate) const fn is_new(self) -> bool {
+        self.since > 0
+    }
+
+    /// What is known of a row that this one and the next are made into.
+    pub(crate) fn join(&mut self, next: Self) {
+        self.since = self.since.max(next.since);
+        self.line = if self.line == 0 { next.line } else { self.line };
+    }
+
     /// Whatever the row holds now is no later form of what it held.
     #[inline]
     pub(crate) const fn forget_line(&mut self) {
@@ -99,8 +110,8 @@ impl Sighted {
 pub(crate) struct Watch {
     gone: Vec<Sighted>,
     /// What the synchronized update that is under way let scroll into the history unseen: how many rows had gone there before
-    /// each row, and what its line was called.
-    covered: VecDeque<(u64, u32)>,
+    /// each row, and what was known of it.
+    covered: VecDeque<(u64, News)>,
     /// The row that left last went on in the next one, and the line of both never stood whole on the screen.
     endless: bool,
     /// The watcher must see all: no synchronized update hides anything.
@@ -127,16 +138,12 @@ fn line_end(rows: &VecDeque<Row>, first: usize) -> usize {
 }
 
 impl Term {
-    /// To be called before rows are wrapped anew. Whatever has not been looked at is told of again by `rewrapped`.
-    pub(crate) fn rewraps(&mut self) -> bool {
-        let Pages { main, alt, .. } = &self.pages;
-        self.watch.is_some() && main.rows().iter().chain(alt.rows()).any(|row| row.news.since > 0)
-    }
-
-    /// To be called when rows were wrapped anew of which some had not been looked at.
-    pub(crate) fn rewrapped(&mut self) {
-        let Pages { main, alt, .. } = &mut self.pages;
-        main.rows_mut().iter_mut().chain(alt.rows_mut()).for_each(|row| row.news.tell());
+    /// To be called when rows were wrapped anew and these, which are news, have gone into the history.
+    pub(crate) fn rewrapped(&mut self, gone: Vec<(u64, News)>) {
+        if let Some(watch) = &mut self.watch {
+            watch.covered.extend(gone);
+            self.uncover(self.out.fed);
+        }
     }
 
     /// To be called before so many rows leave a region of the screen, from this one on, into the history or for good.
@@ -155,7 +162,7 @@ impl Term {
                 if kept {
                     let lost = watch.covered.iter().take_while(|(row, _)| *row < evicted).count();
                     watch.covered.drain(..lost);
-                    watch.covered.push_back((above + (row - first) as u64, rows[row].news.line));
+                    watch.covered.push_back((above + (row - first) as u64, rows[row].news));
                 }
                 continue;
             }
@@ -186,7 +193,7 @@ impl Term {
         let Pages { main, history, .. } = &mut self.pages;
         let (cols, evicted) = (main.cols(), history.evicted());
         let mut next = evicted;
-        for (first, name) in watch.covered.drain(..).filter(|(row, _)| *row >= evicted) {
+        for (first, news) in watch.covered.drain(..).filter(|(row, _)| *row >= evicted) {
             if first < next {
                 continue;
             }
@@ -202,7 +209,7 @@ impl Term {
                 let end = line_end(main.rows(), 0);
                 line.take(main.rows_mut().range_mut(..end), cols);
             }
-            (line.since, line.line, line.left) = (News::FRESH, name, Some(at));
+            (line.since, line.line, line.left) = (News::FRESH, news.line, Some(at));
             if line.is_new() {
                 watch.gone.push(line);
             }

@@ -21,32 +21,43 @@ enum Step {
 
 /// What is found, each line with the instants at which it was first and last there.
 fn found(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, [Instant; 2])> {
+    let (text, rest) = harvested(begin, steps).columns();
+    let found = lines::read(&text, &rest).expect("they were written");
+    found.iter().map(|line| (line.text.to_owned(), [line.first, line.last])).collect()
+}
+
+/// What is found, each line with how often it came.
+fn counted(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, u64)> {
+    let (text, rest) = harvested(begin, steps).columns();
+    let found = lines::read(&text, &rest).expect("they were written");
+    found.iter().map(|line| (line.text.to_owned(), line.count)).collect()
+}
+
+fn harvested(begin: Size, steps: &[(u64, Step)]) -> Lines {
     let mut screen = screen(begin.cols, begin.rows);
     screen.watch(&mut |_| 0);
     let (mut harvest, mut all) = (Harvest::default(), Lines::default());
     let (mut position, mut micros, mut last) = (0, 0, Instant::default());
     for (entry, (ms, step)) in (1..).zip(steps) {
         micros += ms * 1000;
+        let at = |position| Instant { entry, position, micros, ..Instant::default() };
         match step {
             Step::Output(bytes) => {
                 harvest.before(Kind::Output, micros, &mut screen, &mut all);
                 feed(&mut screen, bytes);
                 position += bytes.len() as u64;
-                let at = Instant { entry, position, micros, ..Instant::default() };
-                harvest.during(at, Some, &mut screen, &mut all);
-                harvest.after(at, &mut screen, &mut all);
-                last = at;
+                harvest.during(at(position), Some, &mut screen, &mut all);
             }
             Step::Size(size) => {
                 harvest.before(Kind::Resize, micros, &mut screen, &mut all);
                 screen.resize(*size);
             }
         }
+        last = at(position);
+        harvest.after(last, &mut screen, &mut all);
     }
     harvest.rest(last, &mut screen, &mut all);
-    let (text, rest) = all.columns();
-    let found = lines::read(&text, &rest).expect("they were written");
-    found.iter().map(|line| (line.text.to_owned(), [line.first, line.last])).collect()
+    all
 }
 
 /// The screen at an instant, as who opens it replays it.
@@ -188,6 +199,44 @@ fn a_line_that_an_update_let_scroll_away_is_found_as_it_stood_when_that_was_over
     assert_eq!(texts(10, &format!("{printed}\x1b[H\x1bM\x1b[3J\x1b[?2026l")), rest[..3]);
     let evicted = format!("\x1b[?2026h{:04000}", 7) + &"\r\nx".repeat(4) + "\x1b[?2026l";
     assert_eq!(texts(10, &evicted), [&format!("{:0500}", 7), "x"], "what the history has room for");
+}
+
+#[test]
+fn what_another_size_puts_above_the_screen_unseen_is_found_there() {
+    let printed = "one is long\r\ntwo\r\nthree\r\nfour\r\nfive\r\n";
+    for covered in ["\x1b[?1049hvim", "\x1b[?2026h\x1b[2J", "\x1b[?2026h"] {
+        for cols in [8, 9, 20, 30] {
+            let begin = Size { cols: 20, rows: 8 };
+            let shown = if covered.starts_with("\x1b[?1049h") {
+                [printed, covered].concat()
+            } else {
+                [covered, printed].concat()
+            };
+            let steps = [
+                (0, Step::Output(shown.clone().into())),
+                (50, Step::Size(Size { cols, rows: 3 })),
+                (50, Step::Output("\x1b[?1049ldone".into())),
+            ];
+            let found = found(begin, &steps);
+            for line in ["one is long", "two", "three", "four", "five"] {
+                let hits: Vec<_> = found.iter().filter(|(text, _)| text == line).collect();
+                assert_eq!(hits.len(), 1, "{line} of {shown:?} at {cols}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_another_size_brings_back_from_above_the_screen_has_not_come_again() {
+    let begin = Size { cols: 20, rows: 3 };
+    let steps = [
+        (0, Step::Output("one\r\ntwo\r\nthree\r\nfour\r\nfive".into())),
+        (50, Step::Output("\x1b[?2026h\r\nsix".into())),
+        (1, Step::Size(Size { cols: 30, rows: 8 })),
+    ];
+    let found = counted(begin, &steps);
+    assert!(found.iter().all(|(_, count)| *count == 1), "{found:?}");
+    assert_eq!(found.len(), 6, "{found:?}");
 }
 
 #[test]

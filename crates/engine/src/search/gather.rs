@@ -167,17 +167,14 @@ impl Gathering {
                 let keys = Tag::of(entry.payload).map(|tag| tag.keys()).unwrap_or_default();
                 harvest.typed(&keys, clock.instant(replayed, replayed.time), lines);
             }
-            Kind::Screen => {
+            // Either ends an update.
+            Kind::Resize | Kind::Screen => {
                 let _ = replayed.take(entry);
                 harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
             }
-            Kind::Start
-            | Kind::Resize
-            | Kind::Hidden
-            | Kind::Answer
-            | Kind::Mark
-            | Kind::Cut
-            | Kind::Shed => drop(replayed.take(entry)),
+            Kind::Start | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut | Kind::Shed => {
+                drop(replayed.take(entry))
+            }
         }
     }
 
