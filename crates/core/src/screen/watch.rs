@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::Screen;
-use super::grid::Region;
 use super::grid::packed::Packed;
 use super::grid::row::Row;
-use super::term::{Pages, Term};
+use super::grid::{Grid, Region};
+use super::term::{Hold, Pages, Term};
 
 /// What a watcher knows of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,14 +87,6 @@ impl Sighted {
         }
     }
 
-    /// Adds rows that are told with it.
-    fn take<'a>(&mut self, rows: impl Iterator<Item = &'a mut Row>, cols: usize) {
-        for row in rows {
-            self.add(row, cols);
-            row.news = News::default();
-        }
-    }
-
     const fn is_new(&self) -> bool {
         self.since > 0 && !self.text.is_empty()
     }
@@ -109,6 +101,8 @@ impl Sighted {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watch {
     gone: Vec<Sighted>,
+    /// What left within the synchronized update that is under way, and is to be seen until that is over.
+    parted: Vec<Sighted>,
     /// What the synchronized update that is under way let scroll into the history unseen: how many rows had gone there before
     /// each row, and what was known of it.
     covered: VecDeque<(u64, News)>,
@@ -153,6 +147,7 @@ impl Term {
         let Pages { main, history, .. } = &self.pages;
         let (evicted, cols) = (history.evicted(), main.cols());
         let above = evicted + history.len() as u64;
+        let alternate = self.pages.alternate;
         let rows = self.pages.grid_mut().rows_mut();
         for row in first..first + count {
             let Some(line) = watch.leave(rows, row, region.bottom) else { continue };
@@ -167,13 +162,15 @@ impl Term {
                 continue;
             }
             let mut sighted = Sighted::default();
-            sighted.take(rows.range_mut(line), cols);
+            rows.range(line.clone()).for_each(|row| sighted.add(row, cols));
+            rows.range_mut(line).for_each(|row| row.news = News::default());
             sighted.left = match &self.hold {
                 None => Some(self.out.undone()),
                 Some(hold) => (sighted.since == News::HELD).then(|| hold.began()),
             };
+            let parted = self.hold.as_ref().is_some_and(|hold| hold.alternate == alternate);
             if sighted.is_new() {
-                watch.gone.push(sighted);
+                if parted { &mut watch.parted } else { &mut watch.gone }.push(sighted);
             }
         }
     }
@@ -186,10 +183,12 @@ impl Term {
         }
     }
 
-    /// Tells what scrolled into the history unseen, as it stands there now and as far down as it goes. The rest of it that is on
-    /// the page of an update which is under way has yet to be seen.
+    /// Tells what scrolled into the history unseen, as it stands there now and as far down as it goes.
     pub(crate) fn uncover(&mut self, at: u64) {
         let Some(watch) = &mut self.watch else { return };
+        if self.hold.is_none() {
+            watch.gone.append(&mut watch.parted);
+        }
         let Pages { main, history, .. } = &mut self.pages;
         let (cols, evicted) = (main.cols(), history.evicted());
         let mut next = evicted;
@@ -205,9 +204,12 @@ impl Term {
                 next += 1;
                 goes_on = row.wrapped;
             }
-            if goes_on && self.hold.is_none() {
-                let end = line_end(main.rows(), 0);
-                line.take(main.rows_mut().range_mut(..end), cols);
+            if goes_on {
+                let rest = line_end(main.rows(), 0);
+                main.rows().range(..rest).for_each(|row| line.add(row, cols));
+                // On the page of an update that is under way it has yet to be seen.
+                let told = if self.hold.is_none() { rest } else { 0 };
+                main.rows_mut().range_mut(..told).for_each(|row| row.news = News::default());
             }
             (line.since, line.line, line.left) = (News::FRESH, news.line, Some(at));
             if line.is_new() {
@@ -242,24 +244,47 @@ impl Term {
     }
 }
 
+impl Hold {
+    /// The page that it covers.
+    fn page<'a>(&self, pages: &'a mut Pages) -> &'a mut Grid {
+        if self.alternate { &mut pages.alt } else { &mut pages.main }
+    }
+
+    /// What the watcher knows of a row that it covers goes for one that is the same.
+    fn tell_same(&self, pages: &mut Pages) {
+        let rows = self.page(pages).rows_mut().iter_mut().zip(self.grid.rows());
+        rows.filter(|(row, seen)| row == seen).for_each(|(row, seen)| row.news = seen.news);
+    }
+}
+
+/// Has every line of a page called something, and told of or not.
+fn call(grid: &mut Grid, since: u32, name: &mut impl FnMut(&[u8]) -> u32) {
+    let cols = grid.cols();
+    let rows = grid.rows_mut();
+    let mut first = 0;
+    while first < rows.len() {
+        let mut line = Sighted::default();
+        let end = line_end(rows, first);
+        rows.range(first..end).for_each(|row| line.add(row, cols));
+        let line = if line.text.is_empty() { 0 } else { name(&line.text) };
+        rows.range_mut(first..end).for_each(|row| row.news = News { since, line });
+        first = end;
+    }
+}
+
 impl Screen {
     /// From now on what changes is kept for `look`, and what leaves the screen for `gone`. What is to be seen now is
     /// taken for looked at; `name` says what each line of it is called.
     pub fn watch(&mut self, name: &mut impl FnMut(&[u8]) -> u32) {
         self.term.watch = Some(Box::default());
-        let rows = self.seen_rows();
-        rows.iter_mut().for_each(|row| row.news.tell());
-        self.note(1);
-        self.look(&mut |line| name(&line.text));
         let Term { pages, hold, .. } = &mut self.term;
         // What is covered may never have been looked at.
-        let covered = match hold {
-            Some(_) => Some(pages.grid_mut()),
-            None if pages.alternate => Some(&mut pages.main),
-            None => None,
-        };
-        if let Some(covered) = covered {
-            covered.rows_mut().iter_mut().for_each(|row| row.news.tell());
+        let news = |covered: bool| if covered { News::FRESH } else { 0 };
+        call(&mut pages.main, news(hold.is_some() || pages.alternate), name);
+        call(&mut pages.alt, news(hold.is_some() || !pages.alternate), name);
+        if let Some(hold) = hold {
+            call(&mut hold.grid, 0, name);
+            hold.tell_same(pages);
         }
     }
 
@@ -275,7 +300,9 @@ impl Screen {
     /// What has changed and is to be seen now is to be seen since this note. Notes are numbered from 1 on, and from 1
     /// on again after a look.
     pub fn note(&mut self, number: u32) {
-        let Term { pages, hold, .. } = &mut self.term;
+        let Term { pages, hold, watch, .. } = &mut self.term;
+        let parted = watch.iter_mut().flat_map(|watch| &mut watch.parted);
+        parted.filter(|line| line.since == News::HELD).for_each(|line| line.since = number);
         let (seen, behind) = match hold {
             Some(hold) if hold.alternate => (&mut hold.grid, Some(&mut pages.alt)),
             Some(hold) => (&mut hold.grid, Some(&mut pages.main)),
@@ -303,8 +330,15 @@ impl Screen {
             }
             first = end;
         }
+        let Term { pages, hold, watch, .. } = &mut self.term;
+        if let Some(hold) = hold {
+            // What the update left as it was has been seen with what it covers.
+            watch.iter_mut().for_each(|watch| watch.parted.clear());
+            let rows = hold.page(pages).rows_mut().iter_mut();
+            rows.filter(|row| row.news.since != News::FRESH).for_each(|row| row.news.since = 0);
+            hold.tell_same(pages);
+        }
         // What is covered has yet to be seen, and the notes that were taken of it are over.
-        let Term { pages, .. } = &mut self.term;
         for row in pages.main.rows_mut().iter_mut().chain(pages.alt.rows_mut()) {
             if row.news.since > 0 {
                 row.news.tell();

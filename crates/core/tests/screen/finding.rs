@@ -12,11 +12,12 @@ use crate::common::{Stream, fed, feed, screen, size, stream};
 
 const CASES: u32 = if cfg!(debug_assertions) { 30 } else { 20_000 };
 
-/// Output and other sizes, each an entry of its own, so many ms apart.
+/// Output and other sizes, each an entry of its own, so many ms apart, and searches in between.
 #[derive(Debug, Clone)]
-enum Step {
+pub(crate) enum Step {
     Output(Vec<u8>),
     Size(Size),
+    Search,
 }
 
 /// What is found, each line with the instants at which it was first and last there.
@@ -27,7 +28,7 @@ fn found(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, [Instant; 2])> {
 }
 
 /// What is found, each line with how often it came.
-fn counted(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, u64)> {
+pub(crate) fn counted(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, u64)> {
     let (text, rest) = harvested(begin, steps).columns();
     let found = lines::read(&text, &rest).expect("they were written");
     found.iter().map(|line| (line.text.to_owned(), line.count)).collect()
@@ -52,6 +53,15 @@ fn harvested(begin: Size, steps: &[(u64, Step)]) -> Lines {
                 harvest.before(Kind::Resize, micros, &mut screen, &mut all);
                 screen.resize(*size);
             }
+            Step::Search => {
+                harvest.rest(last, &mut screen, &mut all);
+                harvest = Harvest::resume(&harvest.keep()).expect("it was kept");
+                screen = Screen::thaw(&screen.freeze()).expect("it was frozen");
+                let (text, rest) = all.columns();
+                all = Lines::from_columns(&text, &rest).expect("they were written");
+                screen.watch(&mut |text| all.name_of(text));
+                continue;
+            }
         }
         last = at(position);
         harvest.after(last, &mut screen, &mut all);
@@ -72,6 +82,7 @@ fn opened(begin: Size, steps: &[(u64, Step)], at: Instant) -> Screen {
                 left -= taken as u64;
             }
             Step::Size(size) => screen.resize(*size),
+            Step::Search => {}
         }
     }
     screen
@@ -226,12 +237,40 @@ fn what_another_size_puts_above_the_screen_unseen_is_found_there() {
     }
 }
 
+/// How often each line is found of output that comes so slowly that every screen is seen, with searches in between if told so.
+fn counts(outputs: &[&str], searched: bool) -> Vec<(String, u64)> {
+    let mut steps = Vec::new();
+    for output in outputs {
+        steps.push((50, Step::Output((*output).into())));
+        steps.extend(searched.then_some((50, Step::Search)));
+    }
+    counted(Size { cols: 20, rows: 5 }, &steps)
+}
+
+#[test]
+fn what_an_update_leaves_as_it_was_has_not_come_again_when_that_is_over() {
+    let once = |lines: &[&str]| lines.iter().map(|line| ((*line).to_owned(), 1)).collect::<Vec<_>>();
+    for searched in [false, true] {
+        for (outputs, lines) in [
+            (&["one\x1b[?2026h", "\x1b[?2026l"][..], &["one"][..]),
+            (&["one\r\n\x1b[?2026h\x1b[5S", "two", "\x1b[?2026l"], &["one", "two"]),
+            (&["\x1b[3;1Hone\x1b[?2026h\x1b[2S", "\rtwo", "\x1b[?2026l"], &["one", "two"]),
+            (&["one\x1b[?2026h", "\x1b[1;1Hone", "\x1b[5S\x1b[?2026l"], &["one"]),
+            (&["one\x1b[?1049h\x1b[?2026h", "two", "\x1b[?1049l\x1b[?2026l"], &["one"]),
+            (&["\x1b[?2026hone\x1b[?1049h", "\x1b[?1049l\x1b[?2026l"], &["one"]),
+            (&["one", "\x1b[?1049h", "\rtwo", "\x1b[?1049l"], &["one", "two"]),
+        ] {
+            assert_eq!(counts(outputs, searched), once(lines), "{outputs:?}, searched: {searched}");
+        }
+    }
+}
+
 #[test]
 fn what_another_size_brings_back_from_above_the_screen_has_not_come_again() {
     let begin = Size { cols: 20, rows: 3 };
     let steps = [
         (0, Step::Output("one\r\ntwo\r\nthree\r\nfour\r\nfive".into())),
-        (50, Step::Output("\x1b[?2026h\r\nsix".into())),
+        (50, Step::Output("\r\nsix\x1b[?2026h".into())),
         (1, Step::Size(Size { cols: 30, rows: 8 })),
     ];
     let found = counted(begin, &steps);
