@@ -94,7 +94,8 @@ impl Harvest {
         }
     }
 
-    fn look(&mut self, screen: &mut Screen, lines: &mut Lines) {
+    /// Takes what is to be seen now for seen.
+    pub fn look(&mut self, screen: &mut Screen, lines: &mut Lines) {
         let Some(now) = self.notes.last().copied() else {
             return;
         };

@@ -182,6 +182,10 @@ impl Gathering {
     fn stand_until(&mut self, now: u64, over: bool) {
         let Self { replayed, harvest, lines, clock } = self;
         elapse((replayed, harvest, lines), *clock, now);
+        if over && replayed.screen.is_held() {
+            // It stood until the end, whatever that shows in its place.
+            harvest.look(&mut replayed.screen, lines);
+        }
         let shown = match over {
             true => replayed.finish().is_some() | replayed.stand(None),
             false => replayed.unveil_by(now).is_some(),
