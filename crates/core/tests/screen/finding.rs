@@ -1,4 +1,4 @@
-//! Whatever a search finds was on the screen: opened at its instant, it is there, however it came and went.
+//! Whatever a search finds was on the screen, or above it: opened at its instant, it is there, however it came and went.
 
 use abide_core::instant::Instant;
 use abide_core::recording::Kind;
@@ -13,11 +13,21 @@ use crate::common::{Stream, fed, feed, screen, size, stream};
 const CASES: u32 = if cfg!(debug_assertions) { 30 } else { 20_000 };
 
 /// Output and other sizes, each an entry of its own, so many ms apart, and searches in between.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) enum Step {
     Output(Vec<u8>),
     Size(Size),
     Search,
+}
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Output(bytes) => write!(out, "b\"{}\"", bytes.escape_ascii()),
+            Self::Size(Size { cols, rows }) => write!(out, "{cols}x{rows}"),
+            Self::Search => out.write_str("a search"),
+        }
+    }
 }
 
 /// What is found, each line with the instants at which it was first and last there.
@@ -97,8 +107,11 @@ fn check(begin: Size, steps: &[(u64, Step)]) -> Result<usize, String> {
     let all = found(begin, steps);
     for (line, instants) in &all {
         for at in instants {
-            let shown = opened(begin, steps, *at).visible_text();
-            if !letters(&shown).contains(&letters(line)) {
+            let screen = opened(begin, steps, *at);
+            let shown = screen.visible_text();
+            let above: String = screen.scrollback().map(|line| line.part(screen.size().cols)).collect();
+            let there = |text: &str| letters(text).contains(&letters(line));
+            if !there(&shown) && !there(&(above + &screen.main().text())) {
                 return Err(format!("{line:?} is not there at {at:?}:\n{shown}"));
             }
         }
@@ -294,7 +307,8 @@ fn a_line_that_is_longer_than_the_screen_is_found_in_pieces_that_stood_there() {
 /// for that the next one breaks off.
 fn openly(Stream(bytes): Stream) -> Vec<u8> {
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    let hiding = Regex::new(r"\x1b\[(\?[0-9;]*2026[0-9;]*[hl]|[0-9;]*b)").expect("a pattern");
+    let hiding =
+        Regex::new(r"\x1b\[(\?[0-9;]*2026[0-9;]*[hl]|[0-9;\x00-\x1a\x1c-\x1f\x7f]*b)").expect("a pattern");
     while hiding.is_match(&text) {
         text = hiding.replace_all(&text, "").into_owned();
     }
