@@ -173,7 +173,7 @@ impl Gathering {
                 harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
             }
             Kind::Start | Kind::Hidden | Kind::Answer | Kind::Mark | Kind::Cut | Kind::Shed => {
-                drop(replayed.take(entry))
+                drop(replayed.take(entry));
             }
         }
     }
