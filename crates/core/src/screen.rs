@@ -4,7 +4,7 @@
 //!
 //! In short: `new(size, scrollback)`, `elapse(time)`, `feed(bytes) -> Vec<Notice>`, `resize(size)`; `view()` is what a person sees,
 //! `live()` what stands behind it during a synchronized update, both give rows, cells, cursor, text and hash;
-//! `input_modes()`, `title()`, `scrollback()`; `watch()`, `note()`, `look()` and `gone()` tell what changes; `dump()` are the bytes that bring a terminal to this screen,
+//! `input_modes()`, `title()`, `scrollback()`; `watch()`, `note()`, `look()`, `gone()` and `uncover()` tell what changes; `dump()` are the bytes that bring a terminal to this screen,
 //! `clipped()` those for one of another size, `reset_modes()` those that undo what the program set on it; `freeze()` and `thaw()` are the keyframe,
 //! `likeness()` and `restore()` the same in a form that lasts.
 //!
@@ -71,7 +71,9 @@ impl Screen {
         self.parser.feed(bytes, &mut self.term);
         let term = &mut self.term;
         term.out.fed += bytes.len() as u64;
-        term.hold.take_if(|hold| hold.until <= term.out.fed);
+        if term.hold.as_ref().is_some_and(|hold| hold.until <= term.out.fed) {
+            term.release(term.out.fed);
+        }
         std::mem::take(&mut term.out.notices)
     }
 
@@ -80,7 +82,9 @@ impl Screen {
     pub fn elapse(&mut self, time: u64) {
         let now = &mut self.term.out.now;
         *now = time.max(*now);
-        self.term.hold.take_if(|hold| hold.ends() <= *now);
+        if self.term.hold.as_ref().is_some_and(|hold| hold.ends() <= *now) {
+            self.let_go();
+        }
     }
 
     /// How late it was last told to be.
@@ -97,7 +101,7 @@ impl Screen {
 
     /// Nothing more will come: a synchronized update that is under way is shown.
     pub fn let_go(&mut self) {
-        self.term.hold = None;
+        self.term.release(self.term.out.fed);
     }
 
     /// Gives it another size. Wrapped lines of the main screen are wrapped anew, the alternate screen is cut.

@@ -144,6 +144,29 @@ mod tests {
     }
 
     #[test]
+    fn what_an_update_let_scroll_away_was_shown_when_that_was_over() {
+        let mut screen = screen("$ ");
+        let mut sought = Sought::new(wanted("needle"), true, &mut screen);
+        let _ = screen.feed(b"\x1b[?2026hneedle\r\n1\r\n2\r\n3\r\n4");
+        assert_eq!(sought.hold(&mut screen, true), [false]);
+        let _ = screen.feed(b"\x1b[?2026l");
+        assert_eq!(sought.hold(&mut screen, true), [true]);
+    }
+
+    #[test]
+    fn another_size_hides_nothing_and_has_nothing_come_again() {
+        let mut screen = screen("old\r\n1\r\n2\r\n3\r\nneed");
+        let mut sought = Sought::new(wanted("old"), true, &mut screen);
+        let mut needle = Sought::new(wanted("needle"), true, &mut screen);
+        let _ = screen.feed(b"le\r\n\x1b[?1049h");
+        screen.resize(Size { cols: 30, rows: 1 });
+        assert_eq!(needle.hold(&mut screen, true), [true], "it went above the screen");
+        screen.resize(Size { cols: 20, rows: 9 });
+        let _ = screen.feed(b"\x1b[?1049l");
+        assert_eq!(sought.hold(&mut screen, true), [false], "it came back from there");
+    }
+
+    #[test]
     fn patterns_see_lines_and_a_text_that_is_gone_is_gone_only_after_something_was_shown() {
         let mut screen = screen("Proceed? [y/n]");
         let conditions =

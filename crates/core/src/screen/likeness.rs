@@ -65,6 +65,7 @@ impl Screen {
 
     /// Becomes the screen that this is the likeness of. Whoever watches has seen nothing of it yet.
     pub fn restore(&mut self, likeness: &Likeness) {
+        self.let_go();
         let mut again = Self::new(likeness.size, self.term.pages.history.limit());
         again.term.out = Outbox { fed: self.term.out.fed, now: self.term.out.now, ..Outbox::default() };
         // Whatever it asks was answered long ago.

@@ -308,6 +308,8 @@ impl Term {
         self.titles = old.titles;
         self.out = old.out;
         self.watch = old.watch;
+        // An update that was under way is over.
+        self.uncover(self.out.undone() + 1);
     }
 
     /// DECSTR: what a program may have left behind, but not what is on the screen.
@@ -329,8 +331,9 @@ impl Term {
     pub(crate) fn synchronize(&mut self, on: bool, end: usize) {
         let now = self.out.fed + end as u64;
         if !on {
-            self.hold = None;
-        } else if self.hold.as_ref().is_none_or(|hold| hold.until <= now) {
+            self.release(now);
+        } else if !self.is_open() && self.hold.as_ref().is_none_or(|hold| hold.until <= now) {
+            self.release(now);
             self.hold_back();
             self.hold = Some(Box::new(Hold {
                 grid: self.pages.grid().clone(),
@@ -348,33 +351,32 @@ impl Term {
         if size == self.size {
             return;
         }
-        let unseen = self.rewraps();
+        // What was held is of another size; the program draws anew.
+        self.release(self.out.fed);
         // Whatever stands before the cursor now need not be what would be joined.
         self.last.end = None;
-        // What was held is of another size; the program draws anew.
-        self.hold = None;
         let Pages { main, alt, history, alternate } = &mut self.pages;
-        if *alternate {
+        let unseen = if *alternate {
             let mut points = [point(&self.saved[0])];
-            main.reflow(history, size, &mut points);
+            let unseen = main.reflow(history, size, &mut points);
             put_point(&mut self.saved[0], points[0]);
             let lost = alt.crop(size, self.cursor.row);
             crop_cursor(&mut self.cursor, size, lost);
             crop_cursor(&mut self.saved[1], size, lost);
+            unseen
         } else {
             let mut points = [point(&self.cursor), point(&self.saved[0])];
-            main.reflow(history, size, &mut points);
+            let unseen = main.reflow(history, size, &mut points);
             put_point(&mut self.cursor, points[0]);
             put_point(&mut self.saved[0], points[1]);
             alt.crop(size, 0);
             crop_cursor(&mut self.saved[1], size, 0);
-        }
+            unseen
+        };
         self.size = size;
         self.region = Region::whole(size);
         self.settle();
-        if unseen {
-            self.rewrapped();
-        }
+        self.rewrapped(unseen);
     }
 }
 

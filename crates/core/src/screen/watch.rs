@@ -1,12 +1,15 @@
 //! Watch: what of the screen changed since somebody last looked, line by line, and what left it in between. Rows that
-//! are wrapped make one line. Whoever does not watch pays for one store a change.
+//! are wrapped make one line. What a synchronized update lets scroll away waits until the update is over, and is told as it stands
+//! above the screen then. Whoever does not watch pays for one store a change.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::Screen;
+use super::grid::packed::Packed;
 use super::grid::row::Row;
 use super::grid::{Grid, Region};
-use super::term::{Pages, Term};
+use super::term::{Hold, Pages, Term};
 
 /// What a watcher knows of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,6 +32,17 @@ impl News {
         self.since = Self::FRESH;
     }
 
+    /// Whether the row has changed since it was looked at.
+    pub(crate) const fn is_new(self) -> bool {
+        self.since > 0
+    }
+
+    /// What is known of a row that this one and the next are made into.
+    pub(crate) fn join(&mut self, next: Self) {
+        self.since = self.since.max(next.since);
+        self.line = if self.line == 0 { next.line } else { self.line };
+    }
+
     /// Whatever the row holds now is no later form of what it held.
     #[inline]
     pub(crate) const fn forget_line(&mut self) {
@@ -43,7 +57,8 @@ pub struct Sighted {
     pub text: Vec<u8>,
     /// What the watcher called the line that was here when it last looked; 0 for none.
     pub line: u32,
-    /// Of one that left the screen: where in the stream all of it was last to be seen, if it was to be seen at all.
+    /// Of one that left the screen and is not noted: where in the stream all of it was last to be seen, or where the update was
+    /// over that let it scroll away unseen.
     pub left: Option<u64>,
     since: u32,
 }
@@ -86,76 +101,119 @@ impl Sighted {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watch {
     gone: Vec<Sighted>,
-    /// What was never to be seen, because a synchronized update covered it, and went into the history: each with how many
-    /// rows had gone there before.
-    covered: Vec<(u64, Sighted)>,
+    /// What left within the synchronized update that is under way, and is to be seen until that is over.
+    parted: Vec<Sighted>,
+    /// What the synchronized update that is under way let scroll into the history unseen: how many rows had gone there before
+    /// each row, and what was known of it.
+    covered: VecDeque<(u64, News)>,
     /// The row that left last went on in the next one, and the line of both never stood whole on the screen.
     endless: bool,
+    /// The watcher must see all: no synchronized update hides anything.
+    openly: bool,
 }
 
 impl Watch {
-    /// The line of a row that is about to leave, as it stands, if it is news; no line goes on behind the last row. One that
+    /// The rows of the line of a row that is about to leave, if it is news; no line goes on behind the last row. One that
     /// is longer than the screen is given in pieces, each of which begins with the last row of the one before.
-    fn leave(&mut self, grid: &mut Grid, row: usize, last: usize) -> Option<Sighted> {
-        let cols = grid.cols();
-        let rows = grid.rows_mut();
+    fn leave(&mut self, rows: &VecDeque<Row>, row: usize, last: usize) -> Option<Range<usize>> {
         let end = row + 1 + rows.range(row..last).take_while(|row| row.wrapped).count();
         let (goes_on, whole) = (rows[row].wrapped, !rows[end - 1].wrapped && !self.endless);
         self.endless = goes_on && !whole;
         let start =
             if whole { row - rows.range(..row).rev().take_while(|row| row.wrapped).count() } else { row };
         let telling = if whole { end } else { end.min(row + 2) };
-        if rows.range(start..telling).all(|row| row.news.since == 0) {
-            return None;
-        }
-        let mut line = Sighted::default();
-        rows.range(start..end).for_each(|row| line.add(row, cols));
-        rows.range_mut(start..end).for_each(|row| row.news = News::default());
-        Some(line).filter(Sighted::is_new)
+        rows.range(start..telling).any(|row| row.news.since > 0).then_some(start..end)
     }
 }
 
-/// The line that goes on or begins in this row is news, as far as the last row.
-fn tell_line(grid: &mut Grid, row: usize, last: usize) {
-    let rows = grid.rows_mut();
-    let end = (row + 1 + rows.range(row..=last).take_while(|row| row.wrapped).count()).min(last + 1);
-    rows.range_mut(row..end).for_each(|row| row.news.tell());
+/// Behind which row the line ends that begins or goes on in this one.
+fn line_end(rows: &VecDeque<Row>, first: usize) -> usize {
+    (first + rows.range(first..).take_while(|row| row.wrapped).count() + 1).min(rows.len())
 }
 
 impl Term {
-    /// To be called before rows are wrapped anew. Whatever has not been looked at is told of again by `rewrapped`.
-    pub(crate) fn rewraps(&mut self) -> bool {
-        let Pages { main, alt, .. } = &self.pages;
-        self.watch.is_some() && main.rows().iter().chain(alt.rows()).any(|row| row.news.since > 0)
-    }
-
-    /// To be called when rows were wrapped anew of which some had not been looked at.
-    pub(crate) fn rewrapped(&mut self) {
-        let Pages { main, alt, .. } = &mut self.pages;
-        main.rows_mut().iter_mut().chain(alt.rows_mut()).for_each(|row| row.news.tell());
+    /// To be called when rows were wrapped anew and these, which are news, have gone into the history.
+    pub(crate) fn rewrapped(&mut self, gone: Vec<(u64, News)>) {
+        if let Some(watch) = &mut self.watch {
+            watch.covered.extend(gone);
+            self.uncover(self.out.fed);
+        }
     }
 
     /// To be called before so many rows leave a region of the screen, from this one on, into the history or for good.
     #[inline]
     pub(crate) fn leave(&mut self, region: Region, first: usize, count: usize, kept: bool) {
         let Some(watch) = &mut self.watch else { return };
-        let above = self.pages.history.evicted() + self.pages.history.len() as u64;
-        let grid = self.pages.grid_mut();
+        let Pages { main, history, .. } = &self.pages;
+        let (evicted, cols) = (history.evicted(), main.cols());
+        let above = evicted + history.len() as u64;
+        let alternate = self.pages.alternate;
+        let rows = self.pages.grid_mut().rows_mut();
         for row in first..first + count {
-            let Some(mut line) = watch.leave(grid, row, region.bottom) else { continue };
-            line.left = match &self.hold {
-                None => Some(self.out.undone()),
-                Some(hold) => (line.since == News::HELD).then(|| hold.began()),
-            };
-            if line.left.is_some() || line.since().is_some() {
-                watch.gone.push(line);
+            let Some(line) = watch.leave(rows, row, region.bottom) else { continue };
+            let unseen = rows.range(line.clone()).any(|row| row.news.since == News::FRESH);
+            if self.hold.is_some() && unseen {
+                // What stays of it is told where it stands.
+                if kept {
+                    let lost = watch.covered.iter().take_while(|(row, _)| *row < evicted).count();
+                    watch.covered.drain(..lost);
+                    watch.covered.push_back((above + (row - first) as u64, rows[row].news));
+                }
                 continue;
             }
-            if kept {
-                watch.covered.push((above + (row - first) as u64, line));
-            } else if grid.rows()[row].wrapped {
-                // Nothing else tells what is left of it on the screen.
-                tell_line(grid, row + 1, region.bottom);
+            let mut sighted = Sighted::default();
+            rows.range(line.clone()).for_each(|row| sighted.add(row, cols));
+            rows.range_mut(line).for_each(|row| row.news = News::default());
+            sighted.left = match &self.hold {
+                None => Some(self.out.undone()),
+                Some(hold) => (sighted.since == News::HELD).then(|| hold.began()),
+            };
+            let parted = self.hold.as_ref().is_some_and(|hold| hold.alternate == alternate);
+            if sighted.is_new() {
+                if parted { &mut watch.parted } else { &mut watch.gone }.push(sighted);
+            }
+        }
+    }
+
+    /// Ends a synchronized update, if one is under way: what is above the screen now is to be seen there from this place of
+    /// the stream on.
+    pub(crate) fn release(&mut self, at: u64) {
+        if self.hold.take().is_some() {
+            self.uncover(at);
+        }
+    }
+
+    /// Tells what scrolled into the history unseen, as it stands there now and as far down as it goes.
+    pub(crate) fn uncover(&mut self, at: u64) {
+        let Some(watch) = &mut self.watch else { return };
+        if self.hold.is_none() {
+            watch.gone.append(&mut watch.parted);
+        }
+        let Pages { main, history, .. } = &mut self.pages;
+        let (cols, evicted) = (main.cols(), history.evicted());
+        let mut next = evicted;
+        for (first, news) in watch.covered.drain(..).filter(|(row, _)| *row >= evicted) {
+            if first < next {
+                continue;
+            }
+            next = first;
+            let (mut line, mut goes_on) = (Sighted::default(), true);
+            let mut above = history.iter().skip((first - evicted) as usize).map(Packed::row);
+            while let Some(row) = above.next().filter(|_| goes_on) {
+                line.add(&row, cols);
+                next += 1;
+                goes_on = row.wrapped;
+            }
+            if goes_on {
+                let rest = line_end(main.rows(), 0);
+                main.rows().range(..rest).for_each(|row| line.add(row, cols));
+                // On the page of an update that is under way it has yet to be seen.
+                let told = if self.hold.is_none() { rest } else { 0 };
+                main.rows_mut().range_mut(..told).for_each(|row| row.news = News::default());
+            }
+            (line.since, line.line, line.left) = (News::FRESH, news.line, Some(at));
+            if line.is_new() {
+                watch.gone.push(line);
             }
         }
     }
@@ -164,14 +222,15 @@ impl Term {
     /// later form of what they held.
     pub(crate) fn forget_covered(&mut self) {
         if let Some(watch) = &mut self.watch {
-            if watch.covered.drain(..).count() > 0 {
-                // It may be the rest of what was covered.
-                let grid = self.pages.grid_mut();
-                tell_line(grid, 0, grid.rows().len() - 1);
-            }
+            watch.covered.clear();
             let cleared = self.pages.grid_mut().rows_mut().iter_mut().filter(|row| row.used() == 0);
             cleared.for_each(|row| row.news.forget_line());
         }
+    }
+
+    /// Whether the watcher must see what a synchronized update would hide.
+    pub(crate) fn is_open(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.openly)
     }
 
     /// To be called before a synchronized update begins: what is to be seen now stays so.
@@ -185,31 +244,65 @@ impl Term {
     }
 }
 
+impl Hold {
+    /// The page that it covers.
+    fn page<'a>(&self, pages: &'a mut Pages) -> &'a mut Grid {
+        if self.alternate { &mut pages.alt } else { &mut pages.main }
+    }
+
+    /// What the watcher knows of a row that it covers goes for one that is the same.
+    fn tell_same(&self, pages: &mut Pages) {
+        let rows = self.page(pages).rows_mut().iter_mut().zip(self.grid.rows());
+        rows.filter(|(row, seen)| row == seen).for_each(|(row, seen)| row.news = seen.news);
+    }
+}
+
+/// Has every line of a page called something, and told of or not.
+fn call(grid: &mut Grid, since: u32, name: &mut impl FnMut(&[u8]) -> u32) {
+    let cols = grid.cols();
+    let rows = grid.rows_mut();
+    let mut first = 0;
+    while first < rows.len() {
+        let mut line = Sighted::default();
+        let end = line_end(rows, first);
+        rows.range(first..end).for_each(|row| line.add(row, cols));
+        let line = if line.text.is_empty() { 0 } else { name(&line.text) };
+        rows.range_mut(first..end).for_each(|row| row.news = News { since, line });
+        first = end;
+    }
+}
+
 impl Screen {
     /// From now on what changes is kept for `look`, and what leaves the screen for `gone`. What is to be seen now is
     /// taken for looked at; `name` says what each line of it is called.
     pub fn watch(&mut self, name: &mut impl FnMut(&[u8]) -> u32) {
         self.term.watch = Some(Box::default());
-        let rows = self.seen_rows();
-        rows.iter_mut().for_each(|row| row.news.tell());
-        self.note(1);
-        self.look(&mut |line| name(&line.text));
         let Term { pages, hold, .. } = &mut self.term;
         // What is covered may never have been looked at.
-        let covered = match hold {
-            Some(_) => Some(pages.grid_mut()),
-            None if pages.alternate => Some(&mut pages.main),
-            None => None,
-        };
-        if let Some(covered) = covered {
-            covered.rows_mut().iter_mut().for_each(|row| row.news.tell());
+        let news = |covered: bool| if covered { News::FRESH } else { 0 };
+        call(&mut pages.main, news(hold.is_some() || pages.alternate), name);
+        call(&mut pages.alt, news(hold.is_some() || !pages.alternate), name);
+        if let Some(hold) = hold {
+            call(&mut hold.grid, 0, name);
+            hold.tell_same(pages);
+        }
+    }
+
+    /// The same for one who must see all that is drawn: from now on synchronized updates hide nothing.
+    pub(crate) fn watch_openly(&mut self) {
+        self.let_go();
+        self.watch(&mut |_| 0);
+        if let Some(watch) = &mut self.term.watch {
+            watch.openly = true;
         }
     }
 
     /// What has changed and is to be seen now is to be seen since this note. Notes are numbered from 1 on, and from 1
     /// on again after a look.
     pub fn note(&mut self, number: u32) {
-        let Term { pages, hold, .. } = &mut self.term;
+        let Term { pages, hold, watch, .. } = &mut self.term;
+        let parted = watch.iter_mut().flat_map(|watch| &mut watch.parted);
+        parted.filter(|line| line.since == News::HELD).for_each(|line| line.since = number);
         let (seen, behind) = match hold {
             Some(hold) if hold.alternate => (&mut hold.grid, Some(&mut pages.alt)),
             Some(hold) => (&mut hold.grid, Some(&mut pages.main)),
@@ -228,8 +321,7 @@ impl Screen {
         let rows = self.seen_rows();
         let mut first = 0;
         while first < rows.len() {
-            let goes_on = rows.range(first..).take_while(|row| row.wrapped).count();
-            let end = (first + goes_on + 1).min(rows.len());
+            let end = line_end(rows, first);
             if rows.range(first..end).any(|row| row.news.since > 0) {
                 let mut line = Sighted::default();
                 rows.range(first..end).for_each(|row| line.add(row, cols));
@@ -238,8 +330,15 @@ impl Screen {
             }
             first = end;
         }
+        let Term { pages, hold, watch, .. } = &mut self.term;
+        if let Some(hold) = hold {
+            // What the update left as it was has been seen with what it covers.
+            watch.iter_mut().for_each(|watch| watch.parted.clear());
+            let rows = hold.page(pages).rows_mut().iter_mut();
+            rows.filter(|row| row.news.since != News::FRESH).for_each(|row| row.news.since = 0);
+            hold.tell_same(pages);
+        }
         // What is covered has yet to be seen, and the notes that were taken of it are over.
-        let Term { pages, .. } = &mut self.term;
         for row in pages.main.rows_mut().iter_mut().chain(pages.alt.rows_mut()) {
             if row.news.since > 0 {
                 row.news.tell();
@@ -256,8 +355,7 @@ impl Screen {
         let mut lines = Vec::new();
         let mut first = 0;
         while first < rows.len() {
-            let goes_on = rows.range(first..).take_while(|row| row.wrapped).count();
-            let end = (first + goes_on + 1).min(rows.len());
+            let end = line_end(rows, first);
             let mut line = Sighted::default();
             rows.range(first..end).for_each(|row| line.add(row, cols));
             if line.is_new() || !changed {
@@ -268,15 +366,13 @@ impl Screen {
         lines
     }
 
-    /// Takes the lines that a synchronized update let scroll away without their being seen, and that are still above the
-    /// screen. They are to be seen there once the update is over.
-    pub fn covered(&mut self) -> impl Iterator<Item = Sighted> {
-        let evicted = self.term.pages.history.evicted();
-        let covered = self.term.watch.as_mut().into_iter().flat_map(|watch| watch.covered.drain(..));
-        covered.filter(move |(above, _)| *above >= evicted).map(|(_, line)| line)
+    /// Has `gone` give what an update that is under way let scroll away so far: nobody may hear of its end.
+    pub fn uncover(&mut self) {
+        self.term.uncover(self.term.out.fed);
     }
 
-    /// Takes the lines that left the screen after they were to be seen and before they were looked at.
+    /// Takes the lines that left the screen after they were to be seen and before they were looked at, and those that
+    /// stood above the screen when the update was over that let them scroll away.
     pub fn gone(&mut self) -> impl Iterator<Item = Sighted> {
         self.term.watch.as_mut().into_iter().flat_map(|watch| watch.gone.drain(..))
     }

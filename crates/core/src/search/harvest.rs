@@ -61,7 +61,11 @@ impl Harvest {
         lines: &mut Lines,
     ) {
         for line in screen.gone() {
-            let passed = || Some(Instant { position: place(line.left?)?, within: true, ..at });
+            let passed = || {
+                let position = place(line.left?)?;
+                // What an update let scroll away may stand there when all was taken in.
+                Some(if position == at.position { at } else { Instant { position, within: true, ..at } })
+            };
             if let Some(seen) = self.noted(&line).or_else(passed) {
                 lines.add(Kind::Shown, &line.text, seen, line.line);
             }
@@ -72,20 +76,26 @@ impl Harvest {
     pub fn after(&mut self, at: Instant, screen: &mut Screen, lines: &mut Lines) {
         self.notes.push(at);
         screen.note(self.notes.len() as u32);
-        if !screen.is_held() {
-            uncover(at, screen, lines);
-        }
+        self.pass(at, screen, lines);
     }
 
-    /// Takes what is to be seen now for seen, and what an update that is under way let scroll away too: no more may come.
-    pub fn rest(&mut self, screen: &mut Screen, lines: &mut Lines) {
-        if let Some(now) = self.notes.last().copied() {
-            uncover(now, screen, lines);
-        }
+    /// Takes what is to be seen at this instant for seen, and what an update that is under way let scroll away too: no more may
+    /// come.
+    pub fn rest(&mut self, at: Instant, screen: &mut Screen, lines: &mut Lines) {
+        screen.uncover();
+        self.pass(at, screen, lines);
         self.look(screen, lines);
     }
 
-    fn look(&mut self, screen: &mut Screen, lines: &mut Lines) {
+    /// Takes what has left the screen for seen, at this instant at the latest.
+    fn pass(&self, at: Instant, screen: &mut Screen, lines: &mut Lines) {
+        for line in screen.gone() {
+            lines.add(Kind::Shown, &line.text, self.noted(&line).unwrap_or(at), line.line);
+        }
+    }
+
+    /// Takes what is to be seen now for seen.
+    pub fn look(&mut self, screen: &mut Screen, lines: &mut Lines) {
         let Some(now) = self.notes.last().copied() else {
             return;
         };
@@ -117,12 +127,6 @@ impl Harvest {
     }
 }
 
-fn uncover(at: Instant, screen: &mut Screen, lines: &mut Lines) {
-    for line in screen.covered() {
-        lines.add(Kind::Shown, &line.text, at, line.line);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,17 +142,17 @@ mod tests {
         let mut screen = Screen::new(SIZE, SCROLLBACK);
         screen.watch(&mut |_| 0);
         let (mut harvest, mut lines) = (Harvest::default(), Lines::default());
-        let mut position = 0;
+        let (mut position, mut at) = (0, Instant::default());
         for (number, (ms, text)) in output.iter().enumerate() {
             let micros = ms * 1000;
             harvest.before(EntryKind::Output, micros, &mut screen, &mut lines);
             let _ = screen.feed(text.as_bytes());
             position += text.len() as u64;
-            let at = Instant { entry: number as u64, position, micros, ..Instant::default() };
+            at = Instant { entry: number as u64, position, micros, ..Instant::default() };
             harvest.during(at, Some, &mut screen, &mut lines);
             harvest.after(at, &mut screen, &mut lines);
         }
-        harvest.rest(&mut screen, &mut lines);
+        harvest.rest(at, &mut screen, &mut lines);
         let (text, rest) = lines.columns();
         let lines = lines::read(&text, &rest).unwrap();
         lines.iter().map(|line| (line.text.to_owned(), line.first.position)).collect()
@@ -219,7 +223,7 @@ mod tests {
             harvest.during(at, Some, &mut screen, &mut lines);
             harvest.after(at, &mut screen, &mut lines);
         }
-        harvest.rest(&mut screen, &mut lines);
+        harvest.rest(Instant::default(), &mut screen, &mut lines);
         let (text, rest) = lines.columns();
         let counts: Vec<u64> = lines::read(&text, &rest).unwrap().iter().map(|line| line.count).collect();
         assert_eq!(counts, [4]);

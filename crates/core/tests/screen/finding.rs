@@ -1,4 +1,4 @@
-//! Whatever a search finds was on the screen: opened at its instant, it is there, however it came and went.
+//! Whatever a search finds was on the screen, or above it: opened at its instant, it is there, however it came and went.
 
 use abide_core::instant::Instant;
 use abide_core::recording::Kind;
@@ -12,40 +12,72 @@ use crate::common::{Stream, fed, feed, screen, size, stream};
 
 const CASES: u32 = if cfg!(debug_assertions) { 30 } else { 20_000 };
 
-/// Output and other sizes, each an entry of its own, so many ms apart.
-#[derive(Debug, Clone)]
-enum Step {
+/// Output and other sizes, each an entry of its own, so many ms apart, and searches in between.
+#[derive(Clone)]
+pub(crate) enum Step {
     Output(Vec<u8>),
     Size(Size),
+    Search,
+}
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Output(bytes) => write!(out, "b\"{}\"", bytes.escape_ascii()),
+            Self::Size(Size { cols, rows }) => write!(out, "{cols}x{rows}"),
+            Self::Search => out.write_str("a search"),
+        }
+    }
 }
 
 /// What is found, each line with the instants at which it was first and last there.
 fn found(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, [Instant; 2])> {
+    let (text, rest) = harvested(begin, steps).columns();
+    let found = lines::read(&text, &rest).expect("they were written");
+    found.iter().map(|line| (line.text.to_owned(), [line.first, line.last])).collect()
+}
+
+/// What is found, each line with how often it came.
+pub(crate) fn counted(begin: Size, steps: &[(u64, Step)]) -> Vec<(String, u64)> {
+    let (text, rest) = harvested(begin, steps).columns();
+    let found = lines::read(&text, &rest).expect("they were written");
+    found.iter().map(|line| (line.text.to_owned(), line.count)).collect()
+}
+
+fn harvested(begin: Size, steps: &[(u64, Step)]) -> Lines {
     let mut screen = screen(begin.cols, begin.rows);
     screen.watch(&mut |_| 0);
     let (mut harvest, mut all) = (Harvest::default(), Lines::default());
-    let (mut position, mut micros) = (0, 0);
+    let (mut position, mut micros, mut last) = (0, 0, Instant::default());
     for (entry, (ms, step)) in (1..).zip(steps) {
         micros += ms * 1000;
+        let at = |position| Instant { entry, position, micros, ..Instant::default() };
         match step {
             Step::Output(bytes) => {
                 harvest.before(Kind::Output, micros, &mut screen, &mut all);
                 feed(&mut screen, bytes);
                 position += bytes.len() as u64;
-                let at = Instant { entry, position, micros, ..Instant::default() };
-                harvest.during(at, Some, &mut screen, &mut all);
-                harvest.after(at, &mut screen, &mut all);
+                harvest.during(at(position), Some, &mut screen, &mut all);
             }
             Step::Size(size) => {
                 harvest.before(Kind::Resize, micros, &mut screen, &mut all);
                 screen.resize(*size);
             }
+            Step::Search => {
+                harvest.rest(last, &mut screen, &mut all);
+                harvest = Harvest::resume(&harvest.keep()).expect("it was kept");
+                screen = Screen::thaw(&screen.freeze()).expect("it was frozen");
+                let (text, rest) = all.columns();
+                all = Lines::from_columns(&text, &rest).expect("they were written");
+                screen.watch(&mut |text| all.name_of(text));
+                continue;
+            }
         }
+        last = at(position);
+        harvest.after(last, &mut screen, &mut all);
     }
-    harvest.rest(&mut screen, &mut all);
-    let (text, rest) = all.columns();
-    let found = lines::read(&text, &rest).expect("they were written");
-    found.iter().map(|line| (line.text.to_owned(), [line.first, line.last])).collect()
+    harvest.rest(last, &mut screen, &mut all);
+    all
 }
 
 /// The screen at an instant, as who opens it replays it.
@@ -60,6 +92,7 @@ fn opened(begin: Size, steps: &[(u64, Step)], at: Instant) -> Screen {
                 left -= taken as u64;
             }
             Step::Size(size) => screen.resize(*size),
+            Step::Search => {}
         }
     }
     screen
@@ -74,8 +107,11 @@ fn check(begin: Size, steps: &[(u64, Step)]) -> Result<usize, String> {
     let all = found(begin, steps);
     for (line, instants) in &all {
         for at in instants {
-            let shown = opened(begin, steps, *at).visible_text();
-            if !letters(&shown).contains(&letters(line)) {
+            let screen = opened(begin, steps, *at);
+            let shown = screen.visible_text();
+            let above: String = screen.scrollback().map(|line| line.part(screen.size().cols)).collect();
+            let there = |text: &str| letters(text).contains(&letters(line));
+            if !there(&shown) && !there(&(above + &screen.main().text())) {
                 return Err(format!("{line:?} is not there at {at:?}:\n{shown}"));
             }
         }
@@ -140,6 +176,121 @@ fn what_was_there_before_an_update_that_let_it_scroll_away_is_found_before_it() 
     }
 }
 
+/// What is found of one program's output, on a screen of four rows.
+fn texts(cols: u16, output: &str) -> Vec<String> {
+    let found = found(Size { cols, rows: 4 }, &[(0, Step::Output(output.into()))]);
+    found.into_iter().map(|(line, _)| line).collect()
+}
+
+#[test]
+fn what_stays_of_a_line_that_an_update_takes_rows_of_is_found_above_them_too() {
+    for taken in ["\x1b[2;1H\x1b[M", "\x1b[2;4r\x1b[4;1H\n", "\x1b[3T\x1b[3S", "\x1b[2;1H\x1b[3L"] {
+        let output = format!("\x1b[?2026h\x1b[1;1Habove-----below{taken}\x1b[?2026l");
+        let below = if taken.ends_with('S') { "above-----b" } else { "above-----" };
+        assert!(texts(10, &output).iter().any(|line| below.starts_with(line.as_str())), "{output:?}");
+    }
+}
+
+#[test]
+fn what_stood_above_the_screen_when_an_update_was_over_is_found_whatever_follows() {
+    let printed = "\x1b[?2026hone\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix";
+    for end in ["\x1b[?2026l", "\x1bc"] {
+        for then in ["\x1b[3J", "\x1b[?2026h\x1b[3J\x1b[?2026l", "\x1b[?2026h\x1b[3J", "\x1bc\x1b[3J"] {
+            let steps = [(0, Step::Output(format!("{printed}{end}{then}").into()))];
+            let size = Size { cols: 10, rows: 4 };
+            let found = found(size, &steps);
+            for line in ["one", "two"] {
+                let [(_, [first, last])] =
+                    found.iter().filter(|(text, _)| text == line).collect::<Vec<_>>()[..]
+                else {
+                    panic!("{line} of {end:?}, {then:?}: {found:?}");
+                };
+                assert_eq!((first, first.within), (last, true));
+                let above: Vec<_> =
+                    opened(size, &steps, *first).scrollback().map(|line| line.part(10)).collect();
+                assert_eq!(above, ["one", "two"], "opened at its instant");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_that_an_update_let_scroll_away_is_found_as_it_stood_when_that_was_over() {
+    let printed = "\x1b[?2026hfirst-----restofit\r\nx\r\ny\r\nz";
+    assert_eq!(texts(10, &format!("{printed}\x1b[1;1H\x1b[2Jend\x1b[?2026l")), ["first-----end"]);
+    let rest = ["restofit", "x", "y", "z"];
+    assert_eq!(texts(10, &format!("{printed}\x1b[?1049h\x1b[3J\x1b[?1049l\x1b[?2026l")), rest);
+    assert_eq!(texts(10, &format!("{printed}\x1b[H\x1bM\x1b[3J\x1b[?2026l")), rest[..3]);
+    let evicted = format!("\x1b[?2026h{:04000}", 7) + &"\r\nx".repeat(4) + "\x1b[?2026l";
+    assert_eq!(texts(10, &evicted), [&format!("{:0500}", 7), "x"], "what the history has room for");
+}
+
+#[test]
+fn what_another_size_puts_above_the_screen_unseen_is_found_there() {
+    let printed = "one is long\r\ntwo\r\nthree\r\nfour\r\nfive\r\n";
+    for covered in ["\x1b[?1049hvim", "\x1b[?2026h\x1b[2J", "\x1b[?2026h"] {
+        for cols in [8, 9, 20, 30] {
+            let begin = Size { cols: 20, rows: 8 };
+            let shown = if covered.starts_with("\x1b[?1049h") {
+                [printed, covered].concat()
+            } else {
+                [covered, printed].concat()
+            };
+            let steps = [
+                (0, Step::Output(shown.clone().into())),
+                (50, Step::Size(Size { cols, rows: 3 })),
+                (50, Step::Output("\x1b[?1049ldone".into())),
+            ];
+            let found = found(begin, &steps);
+            for line in ["one is long", "two", "three", "four", "five"] {
+                let hits: Vec<_> = found.iter().filter(|(text, _)| text == line).collect();
+                assert_eq!(hits.len(), 1, "{line} of {shown:?} at {cols}: {found:?}");
+            }
+        }
+    }
+}
+
+/// How often each line is found of output that comes so slowly that every screen is seen, with searches in between if told so.
+fn counts(outputs: &[&str], searched: bool) -> Vec<(String, u64)> {
+    let mut steps = Vec::new();
+    for output in outputs {
+        steps.push((50, Step::Output((*output).into())));
+        steps.extend(searched.then_some((50, Step::Search)));
+    }
+    counted(Size { cols: 20, rows: 5 }, &steps)
+}
+
+#[test]
+fn what_an_update_leaves_as_it_was_has_not_come_again_when_that_is_over() {
+    let once = |lines: &[&str]| lines.iter().map(|line| ((*line).to_owned(), 1)).collect::<Vec<_>>();
+    for searched in [false, true] {
+        for (outputs, lines) in [
+            (&["one\x1b[?2026h", "\x1b[?2026l"][..], &["one"][..]),
+            (&["one\r\n\x1b[?2026h\x1b[5S", "two", "\x1b[?2026l"], &["one", "two"]),
+            (&["\x1b[3;1Hone\x1b[?2026h\x1b[2S", "\rtwo", "\x1b[?2026l"], &["one", "two"]),
+            (&["one\x1b[?2026h", "\x1b[1;1Hone", "\x1b[5S\x1b[?2026l"], &["one"]),
+            (&["one\x1b[?1049h\x1b[?2026h", "two", "\x1b[?1049l\x1b[?2026l"], &["one"]),
+            (&["\x1b[?2026hone\x1b[?1049h", "\x1b[?1049l\x1b[?2026l"], &["one"]),
+            (&["one", "\x1b[?1049h", "\rtwo", "\x1b[?1049l"], &["one", "two"]),
+        ] {
+            assert_eq!(counts(outputs, searched), once(lines), "{outputs:?}, searched: {searched}");
+        }
+    }
+}
+
+#[test]
+fn what_another_size_brings_back_from_above_the_screen_has_not_come_again() {
+    let begin = Size { cols: 20, rows: 3 };
+    let steps = [
+        (0, Step::Output("one\r\ntwo\r\nthree\r\nfour\r\nfive".into())),
+        (50, Step::Output("\r\nsix\x1b[?2026h".into())),
+        (1, Step::Size(Size { cols: 30, rows: 8 })),
+    ];
+    let found = counted(begin, &steps);
+    assert!(found.iter().all(|(_, count)| *count == 1), "{found:?}");
+    assert_eq!(found.len(), 6, "{found:?}");
+}
+
 #[test]
 fn a_line_that_is_longer_than_the_screen_is_found_in_pieces_that_stood_there() {
     let words: String = (0..500).map(|number| format!("{number:04} ")).collect();
@@ -156,7 +307,8 @@ fn a_line_that_is_longer_than_the_screen_is_found_in_pieces_that_stood_there() {
 /// for that the next one breaks off.
 fn openly(Stream(bytes): Stream) -> Vec<u8> {
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    let hiding = Regex::new(r"\x1b\[(\?[0-9;]*2026[0-9;]*[hl]|[0-9;]*b)").expect("a pattern");
+    let hiding =
+        Regex::new(r"\x1b\[(\?[0-9;]*2026[0-9;]*[hl]|[0-9;\x00-\x1a\x1c-\x1f\x7f]*b)").expect("a pattern");
     while hiding.is_match(&text) {
         text = hiding.replace_all(&text, "").into_owned();
     }

@@ -8,4 +8,5 @@ mod laws;
 mod looks;
 mod sizes;
 mod telling;
+mod updates;
 mod watching;

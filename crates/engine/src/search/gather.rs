@@ -167,18 +167,14 @@ impl Gathering {
                 let keys = Tag::of(entry.payload).map(|tag| tag.keys()).unwrap_or_default();
                 harvest.typed(&keys, clock.instant(replayed, replayed.time), lines);
             }
-            Kind::Screen => {
+            // Either ends an update.
+            Kind::Resize | Kind::Screen => {
                 let _ = replayed.take(entry);
                 harvest.after(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
             }
-            Kind::Start
-            | Kind::Resize
-            | Kind::Hidden
-            | Kind::Answer
-            | Kind::Lines
-            | Kind::Mark
-            | Kind::Cut
-            | Kind::Shed => drop(replayed.take(entry)),
+            Kind::Start | Kind::Hidden | Kind::Answer | Kind::Lines | Kind::Mark | Kind::Cut | Kind::Shed => {
+                drop(replayed.take(entry));
+            }
         }
     }
 
@@ -186,6 +182,10 @@ impl Gathering {
     fn stand_until(&mut self, now: u64, over: bool) {
         let Self { replayed, harvest, lines, clock } = self;
         elapse((replayed, harvest, lines), *clock, now);
+        if over && replayed.screen.is_held() {
+            // It stood until the end, whatever that shows in its place.
+            harvest.look(&mut replayed.screen, lines);
+        }
         let shown = match over {
             true => replayed.finish().is_some() | replayed.stand(None),
             false => replayed.unveil_by(now).is_some(),
@@ -198,7 +198,7 @@ impl Gathering {
     /// Keeps what the next one needs to go on.
     fn keep(&mut self, point: &mut Point, reader: &Reader, over: bool) {
         let Self { replayed, harvest, lines, clock } = self;
-        harvest.rest(&mut replayed.screen, lines);
+        harvest.rest(clock.instant(replayed, replayed.time), &mut replayed.screen, lines);
         let Replayed { position, time, entries, has_terminal, .. } = *replayed;
         let behind = reader.behind().or(point.place.behind);
         point.place = Place { offset: reader.offset(), behind, entries, position, time, has_terminal };

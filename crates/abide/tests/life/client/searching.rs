@@ -33,6 +33,37 @@ fn a_session_is_searched_while_it_runs_and_what_it_shows_next_is_found_next() {
 }
 
 #[test]
+fn what_stood_there_when_a_session_ended_within_an_update_is_found() {
+    let world = World::new();
+    let id =
+        world.launch(&[], &["sh", "-c", "printf 'before words\\033[?2026h\\033[2J\\033[3;3Hlast words'"]);
+    assert_eq!(world.wait(&id).0, Some(0));
+    assert_eq!(found(&world, &["words"]), ["  last words", "before words"]);
+}
+
+#[test]
+fn what_another_size_shows_or_puts_above_the_screen_is_found_before_anything_follows() {
+    let world = World::new();
+    let script = "printf '1 words\\r\\n2 words\\r\\n3 words\\r\\n4 words\\033[?1049h\\033[Heditor'; read go < \"$0\"; \
+        printf '\\033[?2026h\\r\\nheld words'; read go < \"$1\"";
+    let paths = ["gate", "end"].map(|name| world.beside(name));
+    let [gate, end] = paths.each_ref().map(|path| Gate::new(path));
+    let id = world.launch(&["--size", "20x5"], &["sh", "-c", script, &paths[0], &paths[1]]);
+    let life = world.observe(id);
+    life.until_shown("editor");
+    assert_eq!(world.abide.run(&["resize", &life.id, "20x3"]).code(), Some(0));
+    assert_eq!(found(&world, &["words"]), ["1 words"], "the others are below the editor");
+    let position = || data(&world.abide.run(&["snapshot", "--json", &life.id]))["seq"].as_u64();
+    let before = position();
+    gate.open();
+    until("the update is on record", || position() > before);
+    assert_eq!(world.abide.run(&["resize", &life.id, "20x4"]).code(), Some(0));
+    assert_eq!(found(&world, &["words"]), ["held words", "1 words"]);
+    end.open();
+    assert_eq!(world.wait(&life.id).0, Some(0));
+}
+
+#[test]
 fn what_was_typed_openly_is_found_and_a_password_never() {
     let world = World::new();
     let script = "read -p name: name; read -s -p word: word; echo; echo got ${#word}";

@@ -55,7 +55,8 @@ impl Drawn {
             let stand_ins = of_width(ch, narrow, wide);
             stand_ins.and_then(|all| all.next(origin)).unwrap_or(ch)
         });
-        screen.watch(&mut |_| 0);
+        // What was drawn is in the piece, seen or not.
+        screen.watch_openly();
         drawn
     }
 
@@ -92,9 +93,8 @@ impl Drawn {
         if fed.is_empty() {
             return;
         }
-        // Nobody is told anything, and nothing is held back: what was drawn is in the piece, seen or not.
+        // Nobody is told anything.
         let _ = self.screen.feed(fed.as_bytes());
-        self.screen.let_go();
         self.screen.note(1);
         fed.clear();
         let mut lines: Vec<Sighted> = self.screen.gone().collect();

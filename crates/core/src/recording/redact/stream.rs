@@ -542,6 +542,23 @@ mod tests {
     }
 
     #[test]
+    fn a_token_that_is_drawn_in_parts_within_an_update_is_hidden_wherever_it_goes() {
+        let parts = "\x1b[2;1Hghp_01234\x1b[4;1Hother\x1b[2;10H56789abcdef\x1b[10;1H";
+        let gone = "\r\n".repeat(12);
+        for begin in ["\x1b[?2026h", "\x1b[?25;2026h", "\x1b[?1049h\x1b[?2026h", "\x1b[?2026h\x1b[1;9r"] {
+            for end in ["", "\x1b[?2026l", "\x1b[1;1H\x1b[9M", "\x1b[2J\x1b[?2026l"] {
+                let shown = format!("{begin}{parts}{gone}{end}");
+                let told = drawn(&screen(b""), &[&shown]);
+                assert_eq!(told.matches('*').count(), 20, "{shown:?}: {told:?}");
+            }
+        }
+        let (first, second) = parts.split_at(26);
+        let held = screen(b"\x1b[?2026h");
+        let told = drawn(&held, &[first, &format!("{second}{gone}")]);
+        assert_eq!(told.matches('*').count(), 20, "the update was under way before: {told:?}");
+    }
+
+    #[test]
     fn text_that_covers_a_token_does_not_save_it() {
         let token = "ghp_0123456789ab";
         for over in

@@ -2,6 +2,7 @@
 //! too; the cursor stays on its text, and lines move between screen and history so that it stays in sight.
 
 use super::super::Size;
+use super::super::watch::News;
 use super::Grid;
 use super::history::History;
 use super::packed::Packed;
@@ -27,6 +28,14 @@ impl Line {
         match self {
             Self::Packed(packed) => packed.is_wrapped(),
             Self::Row(row) => row.wrapped,
+        }
+    }
+
+    /// What a watcher has yet to be told of it, if anything.
+    fn news(&self) -> Option<News> {
+        match self {
+            Self::Packed(_) => None,
+            Self::Row(row) => Some(row.news).filter(|news| news.is_new()),
         }
     }
 
@@ -63,10 +72,16 @@ struct Wrapping<'a> {
 }
 
 impl Grid {
-    /// Gives the main screen another size. The first point is the one that stays in sight.
-    pub(crate) fn reflow(&mut self, history: &mut History, size: Size, points: &mut [Point]) {
+    /// Gives the main screen another size. The first point is the one that stays in sight. Gives what was news of the rows that
+    /// went into the history, each with how many went there before it.
+    pub(crate) fn reflow(
+        &mut self,
+        history: &mut History,
+        size: Size,
+        points: &mut [Point],
+    ) -> Vec<(u64, News)> {
         let (rows, cols) = (usize::from(size.rows), usize::from(size.cols));
-        let Some(anchor) = points.first().map(|point| point.row) else { return };
+        let Some(anchor) = points.first().map(|point| point.row) else { return Vec::new() };
         let used = self.used().max(anchor + 1);
         let was_full = used == self.rows.len();
         let above = history.len();
@@ -96,7 +111,9 @@ impl Grid {
             point.pending = tracked.pending;
         }
         let mut lines = lines.into_iter();
-        for line in lines.by_ref().take(top) {
+        let mut unseen = Vec::new();
+        for (above, line) in (history.evicted()..).zip(lines.by_ref().take(top)) {
+            unseen.extend(line.news().map(|news| (above, news)));
             history.push_packed(line.packed());
         }
         self.rows.extend(lines.take(rows).map(Line::row));
@@ -108,6 +125,7 @@ impl Grid {
         for point in points.iter().filter(|point| point.pending) {
             self.rows[point.row].short = false;
         }
+        unseen
     }
 }
 
@@ -149,6 +167,7 @@ impl Wrapping<'_> {
             Err(lines) => {
                 for line in lines {
                     let mut row = line.row();
+                    text.news.join(row.news);
                     offsets.push(text.cells().len());
                     let len = match row.continues() {
                         (false, _) => row.used(),
@@ -194,6 +213,7 @@ impl Wrapping<'_> {
                 let end = end.min(text.cells().len());
                 row.append(&text.cells()[(*start).min(end)..end], text);
             }
+            row.news = text.news;
             row.wrapped = goes_on;
             row.short = goes_on && row.cells().len() < self.cols;
             if goes_on {
