@@ -17,6 +17,8 @@ const SEEN: u64 = 30;
 const COLUMNS: &[u16] = &[11, 13, 20];
 /// Words are of one length.
 const FIRST: usize = 10;
+/// So many in a line, which no screen is too low for: one that is longer than the screen is told in pieces.
+const LONGEST: usize = 4;
 /// A word of its own wherever one is to be written.
 const WORD: char = '\u{1}';
 
@@ -76,16 +78,20 @@ impl Shown {
                     }
                 }
                 Step::Size(size) => {
-                    // An update is over before that.
+                    // An update is over before that: what scrolled by in it was to be seen, and may come back on the screen.
                     shown.may.extend(above(&screen, true));
+                    if screen.is_held() {
+                        shown.again.extend(above(&screen, true));
+                    }
                     screen.resize(*size);
                     shown.may.extend(on(&screen.view()));
                     shown.look_above(&screen);
                 }
-                // Nobody knows then how an update ends: a line that goes on behind the edge may be another one then.
+                // Nobody knows then how an update ends, nor what of the other page was seen: a line that goes on behind the edge may
+                // be another one then.
                 Step::Search => {
                     shown.may.extend(above(&screen, true));
-                    if screen.is_held() {
+                    if screen.is_held() || screen.alternate() {
                         shown.again.extend(above(&screen, true));
                     }
                 }
@@ -105,7 +111,8 @@ impl Shown {
     }
 }
 
-/// What a program writes, with words to be numbered. No region scrolls: that parts lines, and joins them to others.
+/// What a program writes, with words to be numbered. Nothing scrolls down, no region does, and no first row is deleted or
+/// erased: that parts lines, and joins them to others.
 fn written() -> impl Strategy<Value = String> {
     let sequences = [
         "\x1b[?2026h",
@@ -114,15 +121,10 @@ fn written() -> impl Strategy<Value = String> {
         "\x1b[?2026l",
         "\x1b[3J",
         "\x1b[H\x1b[2J",
-        "\x1b[H\x1b[K",
         "\x1b[?1049h\x1b[H",
         "\x1b[?1049l",
-        "\x1b[H\x1b[L",
-        "\x1b[H\x1b[M",
         "\x1b[2;1H\x1b[M",
-        "\x1b[H\x1bM",
         "\x1b[2S",
-        "\x1b[T",
         "\x1bc",
     ];
     let some = |text: &'static str| (1..6_usize).prop_map(move |count| text.repeat(count));
@@ -138,20 +140,28 @@ fn written() -> impl Strategy<Value = String> {
 
 fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     let ms = prop_oneof![Just(1), Just(SEEN), Just(150)];
-    let size = (proptest::sample::select(COLUMNS), 2..8_u16);
+    let size = (proptest::sample::select(COLUMNS), 3..8_u16);
     let step = prop_oneof![
         8 => written().prop_map(|text| Step::Output(text.into())),
         1 => size.prop_map(|(cols, rows)| Step::Size(Size { cols, rows })),
         1 => Just(Step::Search),
     ];
     proptest::collection::vec((ms, step), 1..6).prop_map(|mut steps| {
-        let mut number = FIRST;
+        let (mut number, mut line) = (FIRST, 0);
         for (_, step) in &mut steps {
             let Step::Output(bytes) = step else { continue };
             let mut text = String::new();
             for ch in String::from_utf8_lossy(bytes).chars() {
-                number += usize::from(ch == WORD);
-                if ch == WORD { text.push_str(&word(number)) } else { text.push(ch) }
+                if ch != WORD {
+                    line = if ch == '\n' { 0 } else { line };
+                    text.push(ch);
+                    continue;
+                }
+                if line == LONGEST {
+                    (line, text) = (0, text + "\r\n");
+                }
+                (line, number) = (line + 1, number + 1);
+                text.push_str(&word(number));
             }
             *bytes = text.into();
         }
@@ -165,7 +175,7 @@ proptest! {
 
     #[test]
     fn what_was_to_be_seen_is_found_as_often_as_it_came_and_nothing_else(
-        cols in proptest::sample::select(COLUMNS), rows in 2..7_u16, steps in steps()
+        cols in proptest::sample::select(COLUMNS), rows in 3..7_u16, steps in steps()
     ) {
         let begin = Size { cols, rows };
         let found = counted(begin, &steps);

@@ -167,7 +167,10 @@ impl Wrapping<'_> {
             Err(lines) => {
                 for line in lines {
                     let mut row = line.row();
-                    text.news.join(row.news);
+                    // Where nothing stands, nothing of the line is new.
+                    if row.used() > 0 {
+                        text.news.join(row.news);
+                    }
                     offsets.push(text.cells().len());
                     let len = match row.continues() {
                         (false, _) => row.used(),
