@@ -63,7 +63,7 @@ impl Sought {
     /// From now on this screen is watched. With `fresh`, what is to be seen now does not count.
     #[must_use]
     pub fn new(conditions: Vec<Condition>, fresh: bool, screen: &mut Screen) -> Self {
-        screen.watch(&mut |_| 1);
+        screen.watch_from_now();
         let passed = vec![false; conditions.len()];
         Self { conditions, passed, fresh, hash: screen.hash() }
     }
@@ -130,6 +130,22 @@ mod tests {
         let mut sought = Sought::new(wanted("done"), true, &mut screen);
         assert_eq!(sought.hold(&mut screen, false), [false]);
         let _ = screen.feed(b"\x1b[2;1Hdone");
+        assert_eq!(sought.hold(&mut screen, true), [true]);
+    }
+
+    #[test]
+    fn what_another_size_moves_below_an_editor_was_not_shown_and_is_once_that_is_gone() {
+        for (before, meanwhile, met) in [("needle\r\n", "", false), ("", "needle\r\n", true)] {
+            let mut screen = screen(&format!("{before}1\r\n2\r\n\x1b[?1049h"));
+            let _ = screen.feed(if meanwhile.is_empty() { b"" } else { b"\x1b[?1049l" });
+            let mut sought = Sought::new(wanted("needle"), true, &mut screen);
+            let _ = screen.feed(format!("{meanwhile}\x1b[?1049h").as_bytes());
+            screen.resize(Size { cols: 20, rows: 1 });
+            assert_eq!(sought.hold(&mut screen, false), [met], "{before:?} {meanwhile:?}");
+        }
+        let mut screen = screen("needle\r\n\x1b[?1049h");
+        let mut sought = Sought::new(wanted("needle"), true, &mut screen);
+        let _ = screen.feed(b"\x1b[?1049l");
         assert_eq!(sought.hold(&mut screen, true), [true]);
     }
 

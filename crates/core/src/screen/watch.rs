@@ -25,6 +25,8 @@ impl News {
     const FRESH: u32 = u32::MAX;
     /// Changed before the synchronized update that is under way and not since, and not noted yet.
     const HELD: u32 = u32::MAX - 1;
+    /// There before the watch began, below another page: news once it is to be seen.
+    const COVERED: u32 = u32::MAX - 2;
 
     /// The row has changed.
     #[inline]
@@ -32,9 +34,9 @@ impl News {
         self.since = Self::FRESH;
     }
 
-    /// Whether the row has changed since it was looked at.
-    pub(crate) const fn is_new(self) -> bool {
-        self.since > 0
+    /// Whether the row was to be seen, or could have been, since it was looked at.
+    pub(crate) const fn has_come(self) -> bool {
+        self.since > 0 && self.since != Self::COVERED
     }
 
     /// What is known of a row that this one and the next are made into.
@@ -199,7 +201,7 @@ impl Term {
             next = first;
             let (mut line, mut goes_on) = (Sighted::default(), true);
             let mut above = history.iter().skip((first - evicted) as usize).map(Packed::row);
-            while let Some(row) = above.next().filter(|_| goes_on) {
+            while goes_on && let Some(row) = above.next() {
                 line.add(&row, cols);
                 next += 1;
                 goes_on = row.wrapped;
@@ -285,6 +287,16 @@ impl Screen {
         if let Some(hold) = hold {
             call(&mut hold.grid, 0, name);
             hold.tell_same(pages);
+        }
+    }
+
+    /// The same for one to whom only what is to be seen from now on counts.
+    pub(crate) fn watch_from_now(&mut self) {
+        self.watch(&mut |_| 1);
+        let Term { pages, hold, .. } = &mut self.term;
+        let hidden = if pages.alternate { &mut pages.main } else { &mut pages.alt };
+        if hold.is_none() {
+            hidden.rows_mut().iter_mut().for_each(|row| row.news.since = News::COVERED);
         }
     }
 

@@ -66,9 +66,9 @@ impl Harvest {
                 // What an update let scroll away may stand there when all was taken in.
                 Some(if position == at.position { at } else { Instant { position, within: true, ..at } })
             };
-            if let Some(seen) = self.noted(&line).or_else(passed) {
-                lines.add(Kind::Shown, &line.text, seen, line.line);
-            }
+            // What stands nowhere in the stream, as what is shown around an `exec`, was there by now.
+            let seen = self.noted(&line).or_else(passed).unwrap_or(at);
+            lines.add(Kind::Shown, &line.text, seen, line.line);
         }
     }
 

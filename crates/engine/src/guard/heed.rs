@@ -14,17 +14,18 @@ const ASKS_A_TURN: u32 = 64;
 impl Keeper {
     /// Does what the host asks. True if it asked for something.
     pub(super) fn heed_host(&mut self) -> bool {
-        let mut took = false;
-        // What a host said before it died still counts, and is there in the next turn.
+        let (mut took, mut answered) = (false, false);
+        // What a host said before it died still counts, and what is left of it is there in the next turn.
         for _ in 0..ASKS_A_TURN {
             let Some(ask) = self.link.next(self.recorder.spill()) else { break };
             match ask {
                 Ask::Typed { client, seq, bytes } => self.record_input(client, seq, &bytes),
                 Ask::Answered(bytes) => {
-                    if !took {
+                    if !answered {
                         // What was shown before is not shown behind it.
                         self.read(1);
                     }
+                    answered = true;
                     self.answer(&bytes);
                 }
                 Ask::Exec(tagged) => self.exec(tagged),

@@ -35,7 +35,7 @@ impl Line {
     fn news(&self) -> Option<News> {
         match self {
             Self::Packed(_) => None,
-            Self::Row(row) => Some(row.news).filter(|news| news.is_new()),
+            Self::Row(row) => Some(row.news).filter(|news| news.has_come()),
         }
     }
 
