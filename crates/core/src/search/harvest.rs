@@ -196,6 +196,23 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_nowhere_in_the_stream_and_leaves_the_screen_is_found_where_that_was_taken_in() {
+        let mut screen = Screen::new(SIZE, SCROLLBACK);
+        screen.watch(&mut |_| 0);
+        let (mut harvest, mut lines) = (Harvest::default(), Lines::default());
+        let text: String = (0..50).map(|n| format!("line {n}\r\n")).collect();
+        let _ = screen.feed(text.as_bytes());
+        let at = Instant { position: 7, ..Instant::default() };
+        harvest.during(at, |_| None, &mut screen, &mut lines);
+        harvest.after(at, &mut screen, &mut lines);
+        harvest.rest(at, &mut screen, &mut lines);
+        let (text, rest) = lines.columns();
+        let found: Vec<u64> =
+            lines::read(&text, &rest).unwrap().iter().map(|line| line.first.position).collect();
+        assert_eq!(found, [7; 50]);
+    }
+
+    #[test]
     fn a_word_of_one_repaint_is_there_once_and_at_the_first_instant_of_it() {
         let mut output: Vec<(u64, String)> = Vec::new();
         for frame in 0..50 {
