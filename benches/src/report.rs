@@ -102,6 +102,9 @@ magnitude, beside the tables above and not in them. Times are of whole commands.
 | agent-tty 0.5.0 | create 1609 ms, list of 20 783 ms, run `echo hi` 927 ms, wait for visible text 971 ms, snapshot 771 ms, destroy 847 ms, \
 snapshot of a log of 21 MB 1648 ms; 109 MB PSS an idle session, 216 MB after 2 million lines |
 | abduco 0.6, from source | create until listed 10.6 ms, list of 500 130 ms; 127 KiB PSS an idle session |
+
+The hour of printing in the quiet table (2026-11-20) was taken beside builds and tests, of an abide an hour older than that of the other rows: that
+changes how much was shown, and not what was held.
 ";
 
 const INTRODUCTION: &str = "# abide beside its peers
@@ -116,9 +119,10 @@ The same work for abide and for what else keeps programs in sessions, done by on
 abide is the released binary with recording, screen and evidence on, as it is by default. Ways of doing the same take turns, and
 who begins changes with each turn; figures are medians unless a line says otherwise. Times of commands run from the start of the
 process until it is reaped. A ratio is abide's figure by the peer's; `MISSED` stands where the bar is not reached. The floor is what
-the least takes without which the work is not done: bare processes, as many as abide has, that keep the same promise as plainly as it
-can be written, and do nothing else, in turns with the others. Behind it stands how many times that abide costs, and in the chart a
-mark where it is; what is beneath the floor nobody can reach who promises the same in as many processes. `figures.json` has the figures for programs.
+the least takes without which the work is not done: bare processes, one for each of ours that takes part, that keep the same promise as
+plainly as it can be written, and do nothing else, in turns with the others. Behind it stands how many times that abide costs, and in the
+chart, of the quiet table, a mark where it is. Where the floor is above the bar, nobody who promises the same gets there; where it is below
+and the bar is missed, abide has not got there yet. Under load, tails and what the disk is waited for vary by more than a tenth from run to run. `figures.json` has the figures for programs.
 
 ![what each row uses of its bar](chart.svg)
 ";

@@ -40,12 +40,32 @@ fn take(place: &Place) -> io::Result<Vec<Line>> {
         let bytes = text::write(&file, place.of(BYTES) as u64, line)?;
         let mut work = Work { dir, bytes, number: 0, best: Vec::new(), used: [0; 2] };
         let bench = place.bench();
-        for _ in 0..TURNS {
-            work.all(place, &bench)?;
+        for turn in 0..TURNS {
+            // Whoever is first pays for what the turn before left behind: everyone in turn.
+            for at in 0..WAYS.len() {
+                WAYS[(turn + at) % WAYS.len()](&mut work, place, &bench)?;
+            }
         }
         lines.extend(work.lines(name, share));
     }
     Ok(lines)
+}
+
+type Way = fn(&mut Work, &Place, &Bench) -> io::Result<()>;
+
+/// Who lets a program write.
+const WAYS: [Way; 7] = [
+    |work, _, _| work.bare("bare", None, shell),
+    |work, _, _| work.recording(),
+    |work, _, bench| work.ours(bench),
+    |work, place, _| if place.peers.path("tmux").is_some() { work.tmux(place) } else { Ok(()) },
+    |work, place, _| Screen::new(place).map_or(Ok(()), |screen| work.screen(&screen)),
+    |work, place, _| work.recorder(place, "script", &["-q", "-e"]),
+    |work, place, _| work.recorder(place, "asciinema", &["rec", "-q", "--overwrite"]),
+];
+
+fn shell(script: String) -> Vec<String> {
+    vec!["sh".into(), "-c".into(), script]
 }
 
 struct Work {
@@ -67,27 +87,18 @@ struct Writer {
 }
 
 impl Work {
-    fn all(&mut self, place: &Place, bench: &Bench) -> io::Result<()> {
-        self.bare("bare", None, |script| vec!["sh".into(), "-c".into(), script])?;
+    fn recording(&mut self) -> io::Result<()> {
         let record = File::create(self.dir.join("record"))?;
-        self.bare("bare, recording", Some(record), |script| vec!["sh".into(), "-c".into(), script])?;
-        self.ours(bench)?;
-        if place.peers.path("tmux").is_some() {
-            self.tmux(place)?;
-        }
-        if let Some(screen) = Screen::new(place) {
-            self.screen(&screen)?;
-        }
+        self.bare("bare, recording", Some(record), shell)
+    }
+
+    /// A program that records another one, with these words before its own.
+    fn recorder(&mut self, place: &Place, name: &'static str, flags: &[&str]) -> io::Result<()> {
+        let Some(exe) = place.peers.path(name).map(|exe| exe.display().to_string()) else { return Ok(()) };
         let log = self.dir.join("typescript").display().to_string();
-        for name in ["script", "asciinema"] {
-            let Some(exe) = place.peers.path(name).map(|exe| exe.display().to_string()) else { continue };
-            let flags: &[&str] = if name == "script" { &["-q", "-e"] } else { &["rec", "-q", "--overwrite"] };
-            let flags = flags.iter().map(|&flag| flag.to_owned());
-            let words =
-                |script| [exe].into_iter().chain(flags).chain(["-c".into(), script, log.clone()]).collect();
-            self.bare(name, None, words)?;
-        }
-        Ok(())
+        let flags = flags.iter().map(|&flag| flag.to_owned());
+        let words = |script| [exe].into_iter().chain(flags).chain(["-c".into(), script, log]).collect();
+        self.bare(name, None, words)
     }
 
     fn writer(&mut self) -> io::Result<Writer> {

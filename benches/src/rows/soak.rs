@@ -18,7 +18,7 @@ pub const ROW: Row = Row {
     work: "a session that prints without pause",
     method: "colourful text, 16 MiB of it again and again, as fast as it is taken, into a recording that keeps its last 256 MiB; \
              PSS of guard and host every two seconds. Flat: the median of the last quarter of the time beside that of the second. Then a \
-             snapshot, for which the host must catch up; it is given up after 60 s",
+             snapshot, which may be behind, and says so; it is given up after 60 s",
     take,
 };
 
