@@ -1,5 +1,6 @@
 //! The guard: parent of the program, owner of its terminal, single writer of its recording, witness of its end.
-//! A plain poll loop around `core::guard`; `birth` brings it up, `recorder` writes.
+//! A plain poll loop around `core::guard`; `birth` brings it up, `heed` does what the host asks for, `recorder`
+//! writes.
 
 mod again;
 mod birth;

@@ -60,7 +60,7 @@ impl Sessions {
             && let Some(ours) = waiting.watches.iter_mut().find(|watch| watch.session.id == *id)
         {
             let held = evidence.try_clone().ok().map(Held::new);
-            *ours = Ending::look(&self.truth, home, id, Hold::Evidence(held));
+            *ours = Ending::look(&self.truth, home, id, Hold::Evidence(held), false);
         }
         waiting
     }
@@ -74,7 +74,7 @@ impl<'a> Waiting<'a> {
         let room = usize::try_from(left / HELD).unwrap_or(usize::MAX).max(usize::from(found.len() == 1));
         let watch = |home, (number, session): (usize, &Session)| match number < room {
             true => Ending::of_found(truth, home, session),
-            false => Ending::look(truth, home, &session.id, Hold::Nothing),
+            false => Ending::look(truth, home, &session.id, Hold::Nothing, false),
         };
         let watches = home.map_or_else(Vec::new, |home| {
             found.iter().enumerate().map(|numbered| watch(home, numbered)).collect()
@@ -200,7 +200,7 @@ impl Ending {
     pub(crate) fn new(truth: &Truth, home: &Home, id: &SessionId) -> Self {
         // Opened before the question: what happens after the answer is not missed.
         let held = home.session(id).ok().and_then(|dir| held(&dir));
-        Self::look(truth, home, id, Hold::Evidence(held))
+        Self::look(truth, home, id, Hold::Evidence(held), false)
     }
 
     /// Of one that was found: where it goes on and is served now that we hold what wakes us, its end will.
@@ -223,8 +223,9 @@ impl Ending {
         }
     }
 
-    /// Looks at the session, of which this evidence was opened when nobody had begun to remove it.
-    fn look(truth: &Truth, home: &Home, id: &SessionId, held: Hold) -> Self {
+    /// Looks at the session, of which this evidence was opened when nobody had begun to remove it. A bell that rang before is
+    /// not held again: whoever is there still may be on the way out, and one that is opened anew would be silent about them.
+    fn look(truth: &Truth, home: &Home, id: &SessionId, held: Hold, rang: bool) -> Self {
         let (bell, evidence) = match &held {
             Hold::Evidence(held) => {
                 let bell = home.session(id).ok().and_then(|dir| dir.waiting().ok());
@@ -232,12 +233,12 @@ impl Ending {
             }
             Hold::Nothing => (None, None),
         };
-        let has_rung = has_rung(bell.as_ref());
+        let rang = rang || has_rung(bell.as_ref());
         let session = of_watched(truth, home, id, evidence);
         match held {
             Hold::Evidence(_) if session.is_readable() => {
-                // An end that is on record and not believed would be heard without end.
-                let bell = bell.filter(|_| !has_rung || session.has_ended());
+                // An end that is on record and not believed would be heard without end, too.
+                let bell = bell.filter(|_| !rang || session.has_ended());
                 let program = program_to_watch(truth, &session, bell.is_some());
                 Self { session, held, bell, program }
             }
@@ -265,13 +266,7 @@ impl Ending {
 
     pub(crate) fn look_again(&mut self, truth: &Truth, home: &Home) {
         let held = std::mem::replace(&mut self.held, Hold::Nothing);
-        let has_rung = has_rung(self.bell.as_ref());
-        let mut seen = Self::look(truth, home, &self.session.id, held);
-        if has_rung {
-            // Who is there still may be on the way out, and what was opened anew would be silent about them.
-            seen.bell = None;
-            seen.program = program_to_watch(truth, &seen.session, false);
-        }
+        let seen = Self::look(truth, home, &self.session.id, held, has_rung(self.bell.as_ref()));
         if self.session.has_ended() && !seen.session.has_ended() {
             // It was removed meanwhile, or cannot be read just now. An end that is known stands.
             self.held = seen.held;
